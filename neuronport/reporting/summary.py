@@ -1,0 +1,398 @@
+"""What every format says of an audit, computed once: groups and their rank, counts, effort, ratio."""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from neuronport.findings import (
+    CONFIDENCE_ORDER,
+    EFFORT_ORDER,
+    LEVEL_ORDER,
+    VERDICT_ORDER,
+    Confidence,
+    Effort,
+    Finding,
+    Fix,
+    Level,
+    Role,
+    Verdict,
+)
+from neuronport.reporting.result import AuditResult
+
+EFFORT_MINUTES: Mapping[Effort, tuple[int, int]] = {
+    Effort.MINUTES: (1, 15),
+    Effort.HOURS: (60, 8 * 60),
+    Effort.DAYS: (8 * 60, 5 * 8 * 60),
+}
+"""What the words mean per place, in minutes of a person's working time (a day has eight hours).
+A redesign has no upper end: redesigns are counted, never summed."""
+
+EFFORT_METHOD = (
+    "Per place: minutes is 1–15 min, hours 1–8 h, days 1–5 days of 8 h; a redesign is counted, not "
+    "summed. Low end: places with one cause, or with one fix that the tool can write, are mended "
+    "once; high end: each by hand."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EffortRange:
+    low: int = 0
+    """Minutes."""
+    high: int = 0
+    redesigns: int = 0
+    places: int = 0
+
+    def __add__(self, other: EffortRange) -> EffortRange:
+        return EffortRange(
+            self.low + other.low,
+            self.high + other.high,
+            self.redesigns + other.redesigns,
+            self.places + other.places,
+        )
+
+    def __str__(self) -> str:
+        parts = []
+        if self.high:
+            low, high = duration(self.low), duration(self.high)
+            parts.append(low if low == high else f"{low} to {high}")
+        if self.redesigns:
+            parts.append(plural(self.redesigns, "redesign"))
+        return " plus ".join(parts) or "none"
+
+    def as_json(self) -> dict[str, int]:
+        return {
+            "low_minutes": self.low,
+            "high_minutes": self.high,
+            "redesigns": self.redesigns,
+            "places": self.places,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The findings of one cause."""
+
+    key: str
+    rule: str
+    """The rule of the finding that ranks first."""
+    title: str
+    area: str
+    places: Sequence[Finding]
+    """Worst and surest first."""
+    level: Level
+    verdict: Verdict
+    confidence: Confidence
+    verdicts: Mapping[str, Mapping[Verdict, int]]
+    """Target → verdict → places, worst first."""
+    replacements: Mapping[str, str]
+    """Target → what to write instead, from the first place that knows."""
+    effort: Effort
+    """The largest of its places."""
+    effort_range: EffortRange
+    fix: Fix | None
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Of the places that depend on the device, those that already work on a target."""
+
+    portable: int
+    benign: int
+    findings: int
+
+    @property
+    def works(self) -> int:
+        return self.portable + self.benign
+
+    @property
+    def total(self) -> int:
+        return self.works + self.findings
+
+    @property
+    def percent(self) -> int | None:
+        """Rounded down: 100 only when nothing is left."""
+        return 100 * self.works // self.total if self.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    groups: Sequence[Group]
+    """Of the findings that count, most important first."""
+    counted: Sequence[Finding]
+    """Findings whose role counts, by place."""
+    apart: Sequence[Finding]
+    """The others, by place."""
+    by_target: Mapping[str, Mapping[Verdict, int]]
+    """Target → verdict → places among the counted findings."""
+    by_level: Mapping[Level, int]
+    by_area: Mapping[str, Mapping[Level, int]]
+    by_file: Mapping[str, Mapping[Level, int]]
+    """Worst first."""
+    by_role: Mapping[Role, int]
+    """Among those set apart."""
+    failing: int
+    """Findings that make the run fail."""
+    effort: Mapping[Level, EffortRange]
+    ratio: Mapping[str, Ratio]
+    not_looked_at: Mapping[str, int]
+    """Reason → how many, most frequent first."""
+    unread: int
+    """Files in scope that are neither looked at nor listed: kinds that are not read."""
+    ranked: Sequence[Finding] = field(repr=False, default=())
+    """Every finding, counted ones first, most important first."""
+
+
+def counts(finding: Finding, audit: AuditResult) -> bool:
+    """Whether the finding makes the run fail."""
+    return (
+        finding.context.role in audit.fail_roles
+        and finding.confidence is not Confidence.POSSIBLE
+        and LEVEL_ORDER[finding.level] <= LEVEL_ORDER[audit.fail_on]
+        and finding.level is not Level.NONE
+    )
+
+
+def shown_level(finding: Finding, audit: AuditResult) -> Level:
+    """How loudly to show it where a level decides whether a check fails.
+
+    What cannot fail a run must not fail a check either: tests, examples and vendored code are
+    notes, a mere possibility is at most a warning.
+    """
+    if finding.context.role not in audit.fail_roles:
+        return Level.NOTE
+    if finding.confidence is Confidence.POSSIBLE and finding.level is Level.ERROR:
+        return Level.WARNING
+    return finding.level
+
+
+_summaries: weakref.WeakKeyDictionary[AuditResult, Summary] = weakref.WeakKeyDictionary()
+
+
+def summarize(audit: AuditResult) -> Summary:
+    """The summary of ``audit``; computed once, however many formats ask."""
+    if audit not in _summaries:
+        _summaries[audit] = _summarize(audit)
+    return _summaries[audit]
+
+
+def by_place(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda f: (f.location, f.rule, f.message))
+
+
+def _summarize(audit: AuditResult) -> Summary:
+    ordered = by_place(audit.findings)
+    counted = [f for f in ordered if f.context.role in audit.fail_roles]
+    apart = [f for f in ordered if f.context.role not in audit.fail_roles]
+    groups = _groups(counted, audit)
+    targets = [str(t) for t in audit.targets]
+    by_target: dict[str, Counter[Verdict]] = {t: Counter() for t in targets}
+    by_level: Counter[Level] = Counter()
+    by_area: dict[str, Counter[Level]] = {}
+    by_file: dict[str, Counter[Level]] = {}
+    failing = 0
+    for finding in counted:
+        level = finding.level
+        by_level[level] += 1
+        by_area.setdefault(finding.area, Counter())[level] += 1
+        by_file.setdefault(finding.location.path, Counter())[level] += 1
+        for target, judged in finding.by_target.items():
+            if not judged.verdict.is_reference:
+                by_target.setdefault(target, Counter())[judged.verdict] += 1
+        failing += counts(finding, audit)
+    effort: dict[Level, EffortRange] = {}
+    for group in groups:
+        for level, part in _effort_by_level(group.places, group.key != group.rule).items():
+            effort[level] = effort.get(level, EffortRange()) + part
+    listed = {n.path for n in audit.not_looked_at if n.line is None}
+    return Summary(
+        groups=groups,
+        counted=counted,
+        apart=apart,
+        by_target={t: _worst_first(c) for t, c in by_target.items()},
+        by_level={lv: by_level[lv] for lv in Level if by_level[lv]},
+        by_area=_loudest_first(by_area),
+        by_file=_loudest_first(by_file),
+        by_role={r: n for r in Role if (n := sum(f.context.role is r for f in apart))},
+        failing=failing,
+        effort={lv: effort[lv] for lv in Level if lv in effort},
+        ratio=_ratios(targets, counted, audit),
+        not_looked_at=dict(
+            sorted(
+                Counter(n.reason for n in audit.not_looked_at).items(), key=lambda i: (-i[1], i[0])
+            )
+        ),
+        unread=max(0, audit.tree.files - audit.tree.looked_at - len(listed)),
+        ranked=[f for g in groups for f in g.places]
+        + [f for g in _groups(apart, audit) for f in g.places],
+    )
+
+
+def _place_rank(finding: Finding) -> tuple[Any, ...]:
+    return (
+        LEVEL_ORDER[finding.level],
+        CONFIDENCE_ORDER[finding.confidence],
+        VERDICT_ORDER[finding.verdict],
+        not finding.context.hot,
+        finding.location,
+        finding.rule,
+        finding.message,
+    )
+
+
+def _groups(findings: Sequence[Finding], audit: AuditResult) -> list[Group]:
+    members: dict[str, list[Finding]] = {}
+    for finding in findings:
+        members.setdefault(finding.group or finding.rule, []).append(finding)
+    groups = [_group(key, places, audit) for key, places in members.items()]
+    # Possible findings must not push certain ones off the first screen.
+    groups.sort(
+        key=lambda g: (
+            LEVEL_ORDER[g.level],
+            CONFIDENCE_ORDER[g.confidence],
+            -sum(f.level is g.level for f in g.places),
+            VERDICT_ORDER[g.verdict],
+            g.key,
+        )
+    )
+    return groups
+
+
+def _group(key: str, findings: list[Finding], audit: AuditResult) -> Group:
+    places = sorted(findings, key=_place_rank)
+    first = places[0]
+    rule = audit.rules.get(first.rule)
+    verdicts: dict[str, Counter[Verdict]] = {str(t): Counter() for t in audit.targets}
+    replacements: dict[str, str] = {}
+    for finding in places:
+        for target, judged in finding.by_target.items():
+            verdicts.setdefault(target, Counter())[judged.verdict] += 1
+            if judged.replacement:
+                replacements.setdefault(target, judged.replacement)
+    total = EffortRange()
+    for part in _effort_by_level(places, key != first.rule).values():
+        total += part
+    return Group(
+        key=key,
+        rule=first.rule,
+        title=rule.title if rule else first.message,
+        area=first.area,
+        places=places,
+        level=first.level,
+        verdict=first.verdict,
+        confidence=first.confidence,
+        verdicts={t: _worst_first(c) for t, c in verdicts.items() if c},
+        replacements=replacements,
+        effort=max((f.effort for f in places), key=EFFORT_ORDER.__getitem__),
+        effort_range=total,
+        fix=next((f.fix for f in places if f.fix), None),
+        files=len({f.location.path for f in places}),
+    )
+
+
+def _effort_by_level(places: Sequence[Finding], one_cause: bool) -> dict[Level, EffortRange]:
+    """See :data:`EFFORT_METHOD`. With one cause, its cost goes to its worst level."""
+    ranges: dict[Level, EffortRange] = {}
+    mended: set[str] = set()
+    for finding in places:
+        by_codemod = finding.fix.codemod if finding.fix else ""
+        once = "cause" if one_cause else by_codemod
+        first = not once or once not in mended
+        mended.add(once)
+        if finding.effort is Effort.REDESIGN:
+            # One cause is redesigned once, whatever the number of places that show it.
+            part = EffortRange(redesigns=int(first), places=1)
+        else:
+            low, high = EFFORT_MINUTES[finding.effort]
+            part = EffortRange(low if first else 0, high, 0, 1)
+        ranges[finding.level] = ranges.get(finding.level, EffortRange()) + part
+    return ranges
+
+
+def _ratios(
+    targets: Iterable[str], counted: Sequence[Finding], audit: AuditResult
+) -> dict[str, Ratio]:
+    tally: dict[str, Counter[str]] = {t: Counter() for t in targets}
+    seen = [*counted, *(f for f in audit.references if f.context.role in audit.fail_roles)]
+    for finding in seen:
+        for target, judged in finding.by_target.items():
+            word = str(judged.verdict) if judged.verdict.is_reference else "findings"
+            tally.setdefault(target, Counter())[word] += 1
+    return {t: Ratio(c["portable"], c["benign"], c["findings"]) for t, c in tally.items()}
+
+
+def _worst_first(counter: Counter[Verdict]) -> dict[Verdict, int]:
+    return {v: counter[v] for v in Verdict if counter[v]}
+
+
+def _loudest_first(table: Mapping[str, Counter[Level]]) -> dict[str, dict[Level, int]]:
+    def loudness(item: tuple[str, Counter[Level]]) -> tuple[Any, ...]:
+        return (*(-item[1][lv] for lv in Level), item[0])
+
+    return {
+        key: {lv: counter[lv] for lv in Level if counter[lv]}
+        for key, counter in sorted(table.items(), key=loudness)
+    }
+
+
+def plural(number: int, noun: str, many: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def duration(minutes: int) -> str:
+    """Minutes of working time for people; a day has eight hours."""
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes <= 8 * 60:
+        return f"{_short(minutes / 60)} h"
+    days = minutes / (8 * 60)
+    return f"{_short(days)} days"
+
+
+def _short(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0") if number < 10 else f"{number:,.0f}"
+
+
+VERDICT_PHRASES: Mapping[Verdict, tuple[str, str]] = {
+    Verdict.BREAKS: ("breaks", "break"),
+    Verdict.FALLS_BACK: ("falls back to the CPU", "fall back to the CPU"),
+    Verdict.DIVERGES: ("may compute something else", "may compute something else"),
+    Verdict.RECOMPILES: ("recompiles", "recompile"),
+    Verdict.SYNCS: ("waits for the host", "wait for the host"),
+    Verdict.SLOW: ("is slow", "are slow"),
+    Verdict.LOCKS_IN: ("ties the code to one vendor", "tie the code to one vendor"),
+    Verdict.BENIGN: ("is harmless", "are harmless"),
+    Verdict.PORTABLE: ("already works", "already work"),
+}
+
+
+def verdict_sentence(by_verdict: Mapping[Verdict, int]) -> str:
+    """``12 places break, 5 fall back to the CPU``; empty when there is nothing to say."""
+    parts: list[str] = []
+    for verdict, number in by_verdict.items():
+        one, many = VERDICT_PHRASES[verdict]
+        subject = f"{number:,}" if parts else plural(number, "place")
+        parts.append(f"{subject} {one if number == 1 else many}")
+    return ", ".join(parts)
+
+
+def looked_at_sentence(audit: AuditResult) -> str:
+    """How much was looked at and how much was not; belongs to every "nothing found"."""
+    tree = audit.tree
+    said = f"{plural(tree.looked_at, 'file')}, {plural(tree.lines, 'line')} looked at"
+    missing = len(audit.not_looked_at)
+    if missing:
+        return f"{said}; {missing:,} not looked at"
+    return f"{said}; nothing in scope left out"
+
+
+def target_line(target: str, audit: AuditResult) -> str:
+    """The verdict on one target in one sentence, without the target's name."""
+    if audit.tree.looked_at == 0:
+        return "nothing was looked at, so nothing is known"
+    said = verdict_sentence(summarize(audit).by_target.get(target, {}))
+    return said or f"nothing found in what was looked at ({looked_at_sentence(audit)})"
