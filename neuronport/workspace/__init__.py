@@ -1,0 +1,56 @@
+"""What is in a tree: which files, of what kind and role, how to read them and how to write one back.
+
+Nothing here knows Neuron, a rule or what a Python program means. Nothing is executed, and nothing
+but regular files inside the named paths is opened.
+"""
+
+from neuronport.workspace.decode import (
+    Decoded,
+    Undecodable,
+    decode_python,
+    decode_text,
+    encode,
+    split_lines,
+)
+from neuronport.workspace.files import (
+    DEFAULT_MAX_BYTES,
+    NamedPathError,
+    SourceFile,
+    StdinFile,
+    Unreadable,
+    Workspace,
+    WorkspaceError,
+    printable,
+    read_source,
+)
+from neuronport.workspace.kinds import KINDS, PYTHON_KINDS, kind_of
+from neuronport.workspace.packages import Modules, module_names, modules
+from neuronport.workspace.walk import open_workspace
+from neuronport.workspace.write import NotWritable, atomic_write
+
+__all__ = [
+    "DEFAULT_MAX_BYTES",
+    "KINDS",
+    "PYTHON_KINDS",
+    "Decoded",
+    "Modules",
+    "NamedPathError",
+    "NotWritable",
+    "SourceFile",
+    "StdinFile",
+    "Undecodable",
+    "Unreadable",
+    "Workspace",
+    "WorkspaceError",
+    "atomic_write",
+    "decode_python",
+    "decode_text",
+    "encode",
+    "kind_of",
+    "module_names",
+    "modules",
+    "open_workspace",
+    "printable",
+    "read_source",
+    "split_lines",
+]

@@ -1,0 +1,49 @@
+"""What part of a project a file is, by the conventions of names and folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from neuronport.findings import Role
+
+FOLDERS: Mapping[str, Role] = {
+    **dict.fromkeys(("test", "tests", "unittests", "unit_tests", "e2e_tests"), Role.TEST),
+    **dict.fromkeys(("integration_tests", "tests_unit", "tests_integration"), Role.TEST),
+    **dict.fromkeys(("example", "examples", "samples", "demo", "demos"), Role.EXAMPLE),
+    **dict.fromkeys(("tutorial", "tutorials", "docs"), Role.EXAMPLE),
+    **dict.fromkeys(("third_party", "third-party", "thirdparty", "3rdparty"), Role.VENDORED),
+    **dict.fromkeys(("vendor", "vendored", "_vendor", "vendors"), Role.VENDORED),
+    **dict.fromkeys(("extern", "external", "externals"), Role.VENDORED),
+}
+"""A folder's name, letter case aside → what is below it. ``sample`` is not here: in generative
+models it holds the sampling code."""
+
+_STRENGTH = {Role.CODE: 0, Role.EXAMPLE: 1, Role.TEST: 2, Role.VENDORED: 3}
+_TESTED_KINDS = frozenset({"python", "stub", "notebook", "cuda", "cpp", "shell"})
+_TEST_NAME = re.compile(r"(test_.*|.*_test|conftest|tests)\.[^.]+")
+
+
+def stronger(one: Role, other: Role) -> Role:
+    """Tests of vendored code are vendored, tests of examples are tests."""
+    return one if _STRENGTH[one] >= _STRENGTH[other] else other
+
+
+def role_in_folder(role: Role, folder: str) -> Role:
+    """The role of what is in ``folder``, which is in a folder of that role."""
+    return stronger(role, FOLDERS.get(folder.lower(), Role.CODE))
+
+
+def role_of_file(role: Role, name: str, kind: str) -> Role:
+    """The role of the file ``name``, which is in a folder of that role."""
+    if "test" in name and kind in _TESTED_KINDS and _TEST_NAME.fullmatch(name):
+        return stronger(role, Role.TEST)
+    return role
+
+
+_SUBMODULE_PATH = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
+
+
+def submodules(gitmodules: str) -> list[str]:
+    """The folders that a ``.gitmodules`` file names, relative to its own."""
+    return [path.strip('"').strip("/") for path in _SUBMODULE_PATH.findall(gitmodules)]
