@@ -44,17 +44,17 @@ class Modules:
     def find(self, name: str, importer: str) -> str | None:
         """The file that ``import name`` means in the file ``importer``; ``None``: none, or unclear.
 
-        What shares the most folders with the importer is the nearest. A file that has the name
-        only as a script beside others is none of a file in another folder.
+        What is beside the importer comes first, then what shares the most folders with it. A file
+        that has the name only as a script beside others is none of a file in another folder.
         """
         here = _folder(importer)
         possible = [
-            (_shared(here, _place(path)), path)
+            ((_shared(here, _place(path)), _place(path) == here), path)
             for path in self._paths.get(name, ())
             if _folder(path) == here or not self._is_bare(name, path)
         ]
-        most = max((shared for shared, _ in possible), default=0)
-        nearest = [path for shared, path in possible if shared == most]
+        best = max((rank for rank, _ in possible), default=None)
+        nearest = [path for rank, path in possible if rank == best]
         if len(nearest) > 1:
             # A package and a module of one name in one folder: Python takes the package.
             nearest = [path for path in nearest if _name(path) == "__init__.py"]

@@ -182,7 +182,7 @@ def test_a_line_of_fifty_megabytes_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def link(tmp_path: Path) -> Iterator[Any]:
+def link(tmp_path: Path) -> Any:
     def make(name: str, target: str | Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -191,7 +191,7 @@ def link(tmp_path: Path) -> Iterator[Any]:
         except OSError:
             pytest.skip("links cannot be made here")
 
-    yield make
+    return make
 
 
 def test_links_inside_the_tree_are_not_followed_twice(tmp_path: Path, link: Any) -> None:
