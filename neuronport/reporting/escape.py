@@ -22,7 +22,9 @@ _INVISIBLE = (
 _UNSAFE = re.compile(f"[{_INVISIBLE}]")
 _UNSAFE_EXCEPT_NEWLINE = re.compile(f"(?!\n)[{_INVISIBLE}]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+!|~$^=-])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#!|~$])")
+# What begins a list, a heading or a rule when it begins a line.
+_BLOCK = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
 _AUTOLINK = re.compile(r"(?i)(:)(?=//)|(www)(?=\.)|(mailto|xmpp)(?=:)")
 _BACKTICKS = re.compile("`+")
 # Where GitHub and GitLab look for people, issues and commands.
@@ -60,13 +62,15 @@ def markdown(text: str) -> str:
     shown = _AUTOLINK.sub(lambda m: m.group() + _ZERO_WIDTH, shown)
     shown = _REFERENCE.sub(lambda m: m.group() + _ZERO_WIDTH, shown)
     shown = _GITHUB_REFERENCE.sub(lambda m: m.group() + _ZERO_WIDTH, shown)
-    shown = shown.replace("&", "&amp;")
-    return _MARKDOWN.sub(r"\\\1", shown)
+    shown = _MARKDOWN.sub(r"\\\1", shown.replace("&", "&amp;"))
+    return _BLOCK.sub(lambda m: f"{m[1]}{_ZERO_WIDTH}{m[2]}", shown)
 
 
-def markdown_code(text: str) -> str:
-    """A code span that holds ``text`` whatever backticks and bars it has; fits a table cell."""
-    shown = _UNSAFE.sub(_shown, text.replace("\t", "    ")).replace("|", "\\|")
+def markdown_code(text: str, cell: bool = False) -> str:
+    """A code span that holds ``text`` whatever backticks it has; ``cell``: inside a table."""
+    shown = _UNSAFE.sub(_shown, text.replace("\t", "    "))
+    if cell:
+        shown = shown.replace("|", "\\|")
     if not shown.strip():
         return "` `"
     fence = "`" * (max((len(m) for m in _BACKTICKS.findall(shown)), default=0) + 1)
@@ -109,11 +113,9 @@ def _json_escape(match: re.Match[str]) -> str:
 
 def uri(path: str) -> str:
     """A relative URI for a path with ``/``: percent-encoded UTF-8, or the bytes it came from."""
-    encoded = quote(
-        path.encode("utf-8", "surrogateescape" if _raw_bytes(path) else "surrogatepass")
-    )
-    # A first segment with a colon would read as a scheme.
-    return f"./{encoded}" if ":" in encoded.split("/", 1)[0] else encoded
+    # quote() encodes colons too, so that no first segment reads as a scheme.
+    errors = "surrogateescape" if _raw_bytes(path) else "surrogatepass"
+    return quote(path.encode("utf-8", errors))
 
 
 def _raw_bytes(path: str) -> bool:

@@ -58,7 +58,9 @@ class EffortRange:
         parts = []
         if self.high:
             low, high = duration(self.low), duration(self.high)
-            parts.append(low if low == high else f"{low} to {high}")
+            number, _, unit = low.partition(" ")
+            low = number if high.endswith(f" {unit}") else low
+            parts.append(f"{low} to {high}")
         if self.redesigns:
             parts.append(plural(self.redesigns, "redesign"))
         return " plus ".join(parts) or "none"
@@ -153,7 +155,7 @@ def counts(finding: Finding, audit: AuditResult) -> bool:
         finding.context.role in audit.fail_roles
         and finding.confidence is not Confidence.POSSIBLE
         and LEVEL_ORDER[finding.level] <= LEVEL_ORDER[audit.fail_on]
-        and finding.level is not Level.NONE
+        and Level.NONE not in (finding.level, audit.fail_on)
     )
 
 
@@ -181,22 +183,52 @@ def summarize(audit: AuditResult) -> Summary:
 
 
 def by_place(findings: Iterable[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda f: (f.location, f.rule, f.message))
+    return sorted(findings, key=lambda f: (*_at(f), f.rule, f.message))
+
+
+def _at(finding: Finding) -> tuple[str, int, int, int, int]:
+    """A location as a tuple, which sorts several times faster."""
+    at = finding.location
+    return at.path, at.line, at.column, at.end_line, at.end_column
+
+
+class _Judged:
+    """A finding with what it works out anew at every question, worked out once."""
+
+    __slots__ = ("confidence", "finding", "level", "verdict")
+
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+        self.verdict = finding.verdict
+        self.level = self.verdict.level
+        self.confidence = finding.confidence
+
+    def rank(self) -> tuple[Any, ...]:
+        return (
+            LEVEL_ORDER[self.level],
+            CONFIDENCE_ORDER[self.confidence],
+            VERDICT_ORDER[self.verdict],
+            not self.finding.context.hot,
+            *_at(self.finding),
+            self.finding.rule,
+            self.finding.message,
+        )
 
 
 def _summarize(audit: AuditResult) -> Summary:
     ordered = by_place(audit.findings)
     counted = [f for f in ordered if f.context.role in audit.fail_roles]
     apart = [f for f in ordered if f.context.role not in audit.fail_roles]
-    groups = _groups(counted, audit)
+    judged_once = [_Judged(f) for f in counted]
+    groups, effort = _groups(judged_once, audit)
     targets = [str(t) for t in audit.targets]
     by_target: dict[str, Counter[Verdict]] = {t: Counter() for t in targets}
     by_level: Counter[Level] = Counter()
     by_area: dict[str, Counter[Level]] = {}
     by_file: dict[str, Counter[Level]] = {}
     failing = 0
-    for finding in counted:
-        level = finding.level
+    for row in judged_once:
+        finding, level = row.finding, row.level
         by_level[level] += 1
         by_area.setdefault(finding.area, Counter())[level] += 1
         by_file.setdefault(finding.location.path, Counter())[level] += 1
@@ -204,10 +236,6 @@ def _summarize(audit: AuditResult) -> Summary:
             if not judged.verdict.is_reference:
                 by_target.setdefault(target, Counter())[judged.verdict] += 1
         failing += counts(finding, audit)
-    effort: dict[Level, EffortRange] = {}
-    for group in groups:
-        for level, part in _effort_by_level(group.places, group.key != group.rule).items():
-            effort[level] = effort.get(level, EffortRange()) + part
     listed = {n.path for n in audit.not_looked_at if n.line is None}
     return Summary(
         groups=groups,
@@ -228,44 +256,45 @@ def _summarize(audit: AuditResult) -> Summary:
         ),
         unread=max(0, audit.tree.files - audit.tree.looked_at - len(listed)),
         ranked=[f for g in groups for f in g.places]
-        + [f for g in _groups(apart, audit) for f in g.places],
+        + [f for g in _groups([_Judged(f) for f in apart], audit)[0] for f in g.places],
     )
 
 
-def _place_rank(finding: Finding) -> tuple[Any, ...]:
-    return (
-        LEVEL_ORDER[finding.level],
-        CONFIDENCE_ORDER[finding.confidence],
-        VERDICT_ORDER[finding.verdict],
-        not finding.context.hot,
-        finding.location,
-        finding.rule,
-        finding.message,
-    )
-
-
-def _groups(findings: Sequence[Finding], audit: AuditResult) -> list[Group]:
-    members: dict[str, list[Finding]] = {}
-    for finding in findings:
-        members.setdefault(finding.group or finding.rule, []).append(finding)
-    groups = [_group(key, places, audit) for key, places in members.items()]
-    # Possible findings must not push certain ones off the first screen.
-    groups.sort(
-        key=lambda g: (
-            LEVEL_ORDER[g.level],
-            CONFIDENCE_ORDER[g.confidence],
-            -sum(f.level is g.level for f in g.places),
-            VERDICT_ORDER[g.verdict],
-            g.key,
+def _groups(
+    findings: Iterable[_Judged], audit: AuditResult
+) -> tuple[list[Group], dict[Level, EffortRange]]:
+    """The groups, most important first, and the effort of all of them by level."""
+    members: dict[str, list[_Judged]] = {}
+    for row in findings:
+        members.setdefault(row.finding.group or row.finding.rule, []).append(row)
+    ranked: list[tuple[tuple[Any, ...], Group]] = []
+    effort: dict[Level, EffortRange] = {}
+    for key, rows in members.items():
+        rows.sort(key=_Judged.rank)
+        first = rows[0]
+        parts = _effort_by_level(rows, key != first.finding.rule)
+        for level, part in parts.items():
+            effort[level] = effort.get(level, EffortRange()) + part
+        # Confidence comes before number: possible findings must not push certain ones off the
+        # first screen.
+        rank = (
+            LEVEL_ORDER[first.level],
+            CONFIDENCE_ORDER[first.confidence],
+            -sum(r.level is first.level for r in rows),
+            VERDICT_ORDER[first.verdict],
+            key,
         )
-    )
-    return groups
+        ranked.append((rank, _group(key, rows, parts.values(), audit)))
+    ranked.sort(key=lambda pair: pair[0])
+    return [group for _, group in ranked], effort
 
 
-def _group(key: str, findings: list[Finding], audit: AuditResult) -> Group:
-    places = sorted(findings, key=_place_rank)
-    first = places[0]
-    rule = audit.rules.get(first.rule)
+def _group(
+    key: str, rows: Sequence[_Judged], effort: Iterable[EffortRange], audit: AuditResult
+) -> Group:
+    first = rows[0]
+    places = [r.finding for r in rows]
+    rule = audit.rules.get(first.finding.rule)
     verdicts: dict[str, Counter[Verdict]] = {str(t): Counter() for t in audit.targets}
     replacements: dict[str, str] = {}
     for finding in places:
@@ -273,14 +302,11 @@ def _group(key: str, findings: list[Finding], audit: AuditResult) -> Group:
             verdicts.setdefault(target, Counter())[judged.verdict] += 1
             if judged.replacement:
                 replacements.setdefault(target, judged.replacement)
-    total = EffortRange()
-    for part in _effort_by_level(places, key != first.rule).values():
-        total += part
     return Group(
         key=key,
-        rule=first.rule,
-        title=rule.title if rule else first.message,
-        area=first.area,
+        rule=first.finding.rule,
+        title=rule.title if rule else first.finding.message,
+        area=first.finding.area,
         places=places,
         level=first.level,
         verdict=first.verdict,
@@ -288,29 +314,35 @@ def _group(key: str, findings: list[Finding], audit: AuditResult) -> Group:
         verdicts={t: _worst_first(c) for t, c in verdicts.items() if c},
         replacements=replacements,
         effort=max((f.effort for f in places), key=EFFORT_ORDER.__getitem__),
-        effort_range=total,
+        effort_range=sum(effort, EffortRange()),
         fix=next((f.fix for f in places if f.fix), None),
         files=len({f.location.path for f in places}),
     )
 
 
-def _effort_by_level(places: Sequence[Finding], one_cause: bool) -> dict[Level, EffortRange]:
+def _effort_by_level(rows: Sequence[_Judged], one_cause: bool) -> dict[Level, EffortRange]:
     """See :data:`EFFORT_METHOD`. With one cause, its cost goes to its worst level."""
-    ranges: dict[Level, EffortRange] = {}
+    sums: dict[Level, list[int]] = {}
     mended: set[str] = set()
-    for finding in places:
-        by_codemod = finding.fix.codemod if finding.fix else ""
-        once = "cause" if one_cause else by_codemod
+    for row in rows:
+        finding = row.finding
+        once = "cause" if one_cause else finding.fix.codemod if finding.fix else ""
+        redesign = finding.effort is Effort.REDESIGN
+        if once and redesign:
+            # Counted apart from the sum, so it must not stand for it, nor the sum for it.
+            once += " redesign"
         first = not once or once not in mended
         mended.add(once)
-        if finding.effort is Effort.REDESIGN:
+        total = sums.setdefault(row.level, [0, 0, 0, 0])
+        if redesign:
             # One cause is redesigned once, whatever the number of places that show it.
-            part = EffortRange(redesigns=int(first), places=1)
+            total[2] += first
         else:
             low, high = EFFORT_MINUTES[finding.effort]
-            part = EffortRange(low if first else 0, high, 0, 1)
-        ranges[finding.level] = ranges.get(finding.level, EffortRange()) + part
-    return ranges
+            total[0] += low if first else 0
+            total[1] += high
+        total[3] += 1
+    return {level: EffortRange(*total) for level, total in sums.items()}
 
 
 def _ratios(
@@ -384,10 +416,12 @@ def looked_at_sentence(audit: AuditResult) -> str:
     """How much was looked at and how much was not; belongs to every "nothing found"."""
     tree = audit.tree
     said = f"{plural(tree.looked_at, 'file')}, {plural(tree.lines, 'line')} looked at"
-    missing = len(audit.not_looked_at)
-    if missing:
-        return f"{said}; {missing:,} not looked at"
-    return f"{said}; nothing in scope left out"
+    missing = []
+    if audit.not_looked_at:
+        missing.append(f"{len(audit.not_looked_at):,} could not be looked at")
+    if unread := summarize(audit).unread:
+        missing.append(f"{unread:,} of kinds that are not read")
+    return f"{said}; {', '.join(missing) or 'nothing left out'}"
 
 
 def target_line(target: str, audit: AuditResult) -> str:
