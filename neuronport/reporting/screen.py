@@ -233,7 +233,7 @@ def _facts(audit: AuditResult, summary: Summary) -> Iterator[tuple[str, str]]:
         first = audit.unused_suppressions[0]
         yield (
             "unused",
-            f"{plural(len(audit.unused_suppressions), 'suppression')} without effect, first at "
+            f"{plural(len(audit.unused_suppressions), 'suppression')} without effect, first at"
             f" {place(first.path, first.line)}",
         )
     kinds = ", ".join(f"{n:,} {escape.terminal(k)}" for k, n in audit.tree.by_kind.items())
