@@ -1,0 +1,89 @@
+"""Rules that need code: ``detectors/<area>/<rule id with underscores>.py``, found by being there.
+
+A detector is a module with
+
+``EVENTS``    the kinds of events it is shown (see ``readers.python.facts.Event``)
+``check``     ``(event, view) -> Iterator[Hit]``
+
+and, so that the reader emits what it needs, any of ``STRINGS`` (a regular expression for string
+constants), ``METHODS`` (method and attribute names), ``KEYWORDS`` (keyword arguments of any call),
+``NAMES`` (parameters, fields, attributes), ``ROOTS`` (first parts of dotted names). What is known
+about Neuron stays in the rule's TOML file; a detector only finds the places.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from neuronport.findings import Confidence, Related, Verdict
+
+if TYPE_CHECKING:
+    from neuronport.readers.python.facts import Event, Span
+    from neuronport.source.view import ModuleView
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place where a rule speaks."""
+
+    span: Span
+    message: str
+    confidence: Confidence = Confidence.CERTAIN
+    """How well the place was understood."""
+    verdict: Verdict | None = None
+    """In place of the rule's verdict on every target it has one for."""
+    related: tuple[Related, ...] = ()
+    group: str = ""
+    replacement: str = ""
+    guarded: bool = True
+    """Whether a guard that skips the place on Neuron weakens the verdict."""
+    paths: tuple[str, ...] = ()
+    """Only on these paths; empty: all the rule has."""
+
+
+Check = Callable[["Event", "ModuleView"], Iterable[Hit]]
+
+
+@dataclass(frozen=True)
+class Detector:
+    rule: str
+    area: str
+    events: frozenset[str]
+    check: Check
+    strings: str = ""
+    methods: frozenset[str] = field(default_factory=frozenset)
+    keywords: frozenset[str] = field(default_factory=frozenset)
+    names: frozenset[str] = field(default_factory=frozenset)
+    roots: frozenset[str] = field(default_factory=frozenset)
+
+
+@cache
+def all_detectors() -> Mapping[str, Detector]:
+    """Every detector by the id of its rule."""
+    found: dict[str, Detector] = {}
+    for area in pkgutil.iter_modules(__path__):
+        if not area.ispkg:
+            continue
+        package = importlib.import_module(f"{__name__}.{area.name}")
+        for info in pkgutil.iter_modules(package.__path__):
+            if info.name.startswith("_"):
+                continue
+            module: Any = importlib.import_module(f"{package.__name__}.{info.name}")
+            rule = info.name.replace("_", "-")
+            found[rule] = Detector(
+                rule,
+                area.name,
+                frozenset(module.EVENTS),
+                module.check,
+                getattr(module, "STRINGS", ""),
+                frozenset(getattr(module, "METHODS", ())),
+                frozenset(getattr(module, "KEYWORDS", ())),
+                frozenset(getattr(module, "NAMES", ())),
+                frozenset(getattr(module, "ROOTS", ())),
+            )
+    return found

@@ -1,0 +1,1394 @@
+"""One pass over a syntax tree: definitions, symbolic values and events.
+
+The pass is an abstract interpreter without loops: statements run in order, branches are joined,
+loop bodies run once, and function bodies run after the scope that holds them, so that they see its
+final names. Nothing is executed. It has to be quick (it sees every node of every file), hence the
+dispatch by class and the plain tuples.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from neuronport.readers.python.facts import (
+    Class,
+    Ctx,
+    Definition,
+    Event,
+    Function,
+    Guard,
+    Interest,
+    Loop,
+    ModuleFacts,
+    Scope,
+    Span,
+    Value,
+)
+
+_BUILTINS = frozenset(dir(builtins))
+_MAX_ITEMS = 64
+_MAX_TEXT = 400
+_MAX_JOIN = 8
+_OPS: dict[type, str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitOr: "|",
+    ast.BitAnd: "&",
+    ast.BitXor: "^",
+}
+_TEXTUAL = frozenset(
+    (
+        ast.Constant,
+        ast.JoinedStr,
+        ast.IfExp,
+        ast.List,
+        ast.Tuple,
+        ast.Set,
+        ast.Dict,
+        ast.BoolOp,
+        ast.BinOp,
+        ast.Call,
+    )
+)
+_OTHER = ("other",)
+_BROAD = frozenset(("Exception", "BaseException"))
+_IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
+_EXITS = frozenset(
+    (
+        ("ref", "sys.exit"),
+        ("ref", "os._exit"),
+        ("ref", "builtins.exit"),
+        ("ref", "builtins.quit"),
+        ("ref", "pytest.skip"),
+    )
+)
+
+Expr = Callable[["_Reader", Any], Value]
+
+
+def read_module(
+    tree: ast.Module,
+    *,
+    path: str,
+    module: str,
+    is_package: bool,
+    lines: int,
+    interest: Interest,
+    tree_roots: frozenset[str],
+) -> ModuleFacts:
+    """The facts of one parsed file.
+
+    Raises RecursionError: expressions are nested too deeply to be followed.
+    """
+    reader = _Reader(path, module, is_package, lines, interest, tree_roots)
+    reader.run(tree)
+    return reader.facts
+
+
+class _Reader:
+    def __init__(
+        self,
+        path: str,
+        module: str,
+        is_package: bool,
+        lines: int,
+        interest: Interest,
+        tree_roots: frozenset[str],
+    ) -> None:
+        self.facts = ModuleFacts(path, module, lines)
+        self.module = module
+        self.is_package = is_package
+        self.interest = interest
+        self.roots = interest.roots | tree_roots
+        self.methods = interest.methods
+        self.keywords = interest.keywords
+        self.names = interest.names
+        self.search = interest.compiled().search
+        self.defs = self.facts.definitions
+        self.emit = self.facts.events.append
+        self.env: dict[str, Value] = {}
+        self.closures: tuple[dict[str, Value], ...] = ()
+        self.deferred: list[Callable[[], None]] = []
+        self.guards: tuple[int, ...] = ()
+        self.loops: tuple[int, ...] = ()
+        self.tries: tuple[str, ...] = ()
+        self.scope = 0
+        self.qual = module
+        """Dotted name of the scope being read."""
+        self.owner = ""
+        """Dotted name of the class being read, or of the method's class."""
+        self.in_class_body = False
+        self.self_names: dict[str, str] = {}
+        self.function = ""
+        self.returns: list[Value] = []
+        self.calls: list[tuple[Value, int]] = []
+        self.yields = False
+        self.role: Any = _OTHER
+        self.stars: list[str] = []
+        self.globals: frozenset[str] = frozenset()
+        self.attributes: dict[str, dict[str, list[Value]]] = {}
+        self.ended_by = ""
+        """How the last statement list that ended did: return, raise, jump."""
+        self.imported: list[str] | None = None
+        """Dotted names imported in the ``try`` body being read, when it catches ImportError."""
+        self._ctx_key: Any = None
+        self._ctx = 0
+
+    # ---- surroundings -------------------------------------------------------------------------
+
+    def ctx(self) -> int:
+        key = (self.scope, self.guards, self.loops, self.tries)
+        if key != self._ctx_key:
+            contexts = self.facts.contexts
+            if not contexts or contexts[-1] != key:
+                contexts.append(Ctx(*key))
+            self._ctx_key = key
+            self._ctx = len(contexts) - 1
+        return self._ctx
+
+    def span(self, node: Any) -> Span:
+        return Span(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+
+    def guard(self, test: Value, polarity: bool, line: int, kind: str) -> int:
+        self.facts.guards.append(Guard(test, polarity, line, kind))
+        return len(self.facts.guards) - 1
+
+    def run(self, tree: ast.Module) -> None:
+        self.facts.scopes.append(Scope("", "module", "", 0, -1))
+        self.module_env = self.env
+        self.body(tree.body)
+        self.drain()
+        self.facts.exports = self.module_env
+        self.facts.stars = tuple(self.stars)
+        for name, attrs in self.attributes.items():
+            if name in self.facts.classes:
+                self.facts.classes[name].attributes.update(
+                    {k: tuple(v[:_MAX_JOIN]) for k, v in attrs.items()}
+                )
+
+    def drain(self) -> None:
+        while self.deferred:
+            pending, self.deferred = self.deferred, []
+            for job in pending:
+                job()
+
+    # ---- names --------------------------------------------------------------------------------
+
+    def lookup(self, name: str) -> Value:
+        env = self.env
+        if name in env:
+            return env[name]
+        for outer in self.closures:
+            if name in outer:
+                return outer[name]
+        if name in _BUILTINS:
+            return ("ref", "builtins." + name)
+        if self.stars:
+            return ("star", name)
+        return None
+
+    def bind(self, name: str, value: Value, line: int, annotation: Value = None) -> None:
+        if annotation is None and value is not None and value[0] == "ref":
+            stored: Value = value if value[1].startswith("builtins.") else None
+        else:
+            stored = None
+        if stored is None:
+            self.defs.append(Definition(value, line, name, annotation, self.scope))
+            stored = ("v", len(self.defs) - 1)
+        if name in self.globals:
+            self.join_into(self.module_env, name, stored)
+            return
+        if self.in_class_body:
+            self.attribute(self.owner, name, stored)
+        self.env[name] = stored
+
+    def attribute(self, owner: str, name: str, value: Value) -> None:
+        values = self.attributes.setdefault(owner, {}).setdefault(name, [])
+        if value not in values:
+            values.append(value)
+
+    def join_into(self, env: dict[str, Value], name: str, value: Value) -> None:
+        old = env.get(name)
+        env[name] = value if old is None else _join(old, value)
+
+    # ---- statements ---------------------------------------------------------------------------
+
+    def body(self, stmts: list[ast.stmt]) -> bool:
+        """Run statements; True when control does not come out at the end."""
+        guards = self.guards
+        ended = False
+        for stmt in stmts:
+            cls = stmt.__class__
+            if cls is ast.Expr:
+                value = stmt.value  # type: ignore[attr-defined]
+                if value.__class__ is ast.Constant:
+                    continue
+                self.role = _OTHER
+                result = self.expr(value)
+                if result is not None and result[0] == "call" and result[1] in _EXITS:
+                    self.ended_by = "raise"
+                    ended = True
+                    break
+            elif cls is ast.If:
+                if self.if_(stmt):
+                    ended = True
+                    break
+            else:
+                handler = _STMTS.get(cls)
+                if handler is not None and handler(self, stmt):
+                    ended = True
+                    break
+        self.guards = guards
+        return ended
+
+    def if_(self, node: Any) -> bool:
+        self.role = ("test",)
+        test = self.expr(node.test)
+        self.emit_test("if", node.test, test)
+        guards = self.guards
+        before = self.env
+        self.env = dict(before)
+        self.guards = (*guards, self.guard(test, True, node.lineno, "if"))
+        ended = self.body(node.body)
+        how = "raise" if self.ended_by == "raise" else "early"
+        after_body = self.env
+        ended_else = False
+        if node.orelse:
+            self.env = dict(before)
+            self.guards = (*guards, self.guard(test, False, node.lineno, "if"))
+            ended_else = self.body(node.orelse)
+            after_else = self.env
+        else:
+            after_else = before
+        how_else = "raise" if self.ended_by == "raise" else "early"
+        self.guards = guards
+        if ended and ended_else:
+            self.env = _replace(before, after_else)
+            return True
+        if ended:
+            self.env = _replace(before, after_else)
+            self.guards = (*guards, self.guard(test, False, node.lineno, how))
+        elif ended_else:
+            self.env = _replace(before, after_body)
+            self.guards = (*guards, self.guard(test, True, node.lineno, how_else))
+        else:
+            self.env = _merge(before, after_body, after_else)
+        return False
+
+    def emit_test(self, kind: str, node: Any, value: Value) -> None:
+        if value is None or value[0] in ("const", "fstr", "list", "tuple", "dict"):
+            return
+        self.emit(Event("test", self.span(node), self.ctx(), kind, value))
+
+    def loop(self, node: Any, kind: str, over: Value) -> None:
+        self.facts.loops.append(Loop(kind, over, node.lineno, node.end_lineno))
+        loops = self.loops
+        self.loops = (*loops, len(self.facts.loops) - 1)
+        before = self.env
+        self.env = dict(before)
+        self.emit(Event("loop", self.span(node), self.ctx(), kind, over))
+        if kind == "for":
+            self.role = _OTHER
+            self.assign(node.target, ("elem", over), node.lineno)
+        self.body(node.body)
+        self.loops = loops
+        self.env = _merge(before, self.env, before)
+        if node.orelse:
+            self.body(node.orelse)
+
+    def for_(self, node: Any) -> bool:
+        self.role = _OTHER
+        self.loop(node, "for", self.expr(node.iter))
+        return False
+
+    def while_(self, node: Any) -> bool:
+        self.role = ("test",)
+        test = self.expr(node.test)
+        self.emit_test("while", node.test, test)
+        self.loop(node, "while", test)
+        return False
+
+    def try_(self, node: Any) -> bool:
+        caught: list[str] = []
+        for handler in node.handlers:
+            caught.extend(_exception_names(handler.type))
+        tries = self.tries
+        before = self.env
+        self.env = dict(before)
+        self.tries = (*tries, *caught)
+        optional = not _IMPORT_ERRORS.isdisjoint(caught)
+        outer_imported = self.imported
+        if optional:
+            self.imported = []
+        ended = self.body(node.body)
+        self.tries = tries
+        imported = tuple(self.imported or ()) if optional else ()
+        self.imported = outer_imported
+        tried_env = self.env
+        if node.orelse and not ended:
+            ended = self.body(node.orelse)
+        results = [] if ended else [self.env]
+        guards = self.guards
+        entry = dict(before)
+        for handler in node.handlers:
+            self.env = dict(entry)
+            if handler.name:
+                self.env[handler.name] = None
+            if handler.type is not None:
+                self.role = _OTHER
+                self.expr(handler.type)
+            names = ",".join(_exception_names(handler.type))
+            self.guards = (
+                *guards,
+                self.guard(("const", names), True, handler.lineno, "except"),
+            )
+            handler_ended = self.body(handler.body)
+            if not handler_ended:
+                results.append(self.env)
+        self.guards = guards
+        if results:
+            merged = results[0]
+            failed = {} if ended else dict(results[-1]) if len(results) > 1 else {}
+            tried = dict(tried_env)
+            for other in results[1:]:
+                merged = _merge(before, merged, other)
+            self.env = _replace(before, merged)
+            if imported and failed:
+                # Which of the two a name has depends on what can be imported on the target.
+                for name, value in tried.items():
+                    if name in failed and failed[name] is not value and failed[name] != value:
+                        self.env[name] = ("tried", imported, value, failed[name])
+        else:
+            self.env = before
+        final_ended = self.body(node.finalbody) if node.finalbody else False
+        return final_ended or not results
+
+    def with_(self, node: Any) -> bool:
+        for item in node.items:
+            self.role = _OTHER
+            value = self.expr(item.context_expr)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, ("with", value), node.lineno)
+        return self.body(node.body)
+
+    def return_(self, node: Any) -> bool:
+        value: Value = ("const", None)
+        if node.value is not None:
+            self.role = ("return", self.function)
+            value = self.expr(node.value)
+        if len(self.returns) < 16:
+            self.returns.append(value)
+        self.ended_by = "return"
+        return True
+
+    def raise_(self, node: Any) -> bool:
+        self.role = ("raise",)
+        if node.exc is not None:
+            self.expr(node.exc)
+        if node.cause is not None:
+            self.expr(node.cause)
+        self.ended_by = "raise"
+        return True
+
+    def jump(self, node: Any) -> bool:
+        self.ended_by = "jump"
+        return True
+
+    def assert_(self, node: Any) -> bool:
+        self.role = ("test",)
+        test = self.expr(node.test)
+        self.emit_test("assert", node.test, test)
+        if node.msg is not None:
+            self.role = _OTHER
+            self.expr(node.msg)
+        return False
+
+    def delete(self, node: Any) -> bool:
+        for target in node.targets:
+            self.store(target, None, "del")
+        return False
+
+    def import_(self, node: Any) -> bool:
+        for alias in node.names:
+            if alias.asname:
+                self.env[alias.asname] = ("ref", alias.name)
+                local = alias.asname
+            else:
+                local = alias.name.partition(".")[0]
+                self.env[local] = ("ref", local)
+            if self.in_class_body:
+                self.attribute(self.owner, local, ("ref", alias.name))
+            if self.imported is not None:
+                self.imported.append(alias.name)
+            self.emit(
+                Event(
+                    "import",
+                    self.span(alias),
+                    self.ctx(),
+                    alias.name,
+                    ("const", local),
+                    role="module",
+                )
+            )
+        return False
+
+    def import_from(self, node: Any) -> bool:
+        base = node.module or ""
+        if node.level:
+            parts = self.module.split(".")
+            drop = node.level - (1 if self.is_package else 0)
+            if drop:
+                parts = parts[:-drop] if drop < len(parts) else ["@"]
+            base = ".".join([*parts, base] if base else parts)
+            base = base.replace("@.", "@", 1)
+        for alias in node.names:
+            span = self.span(alias)
+            if self.imported is not None:
+                self.imported.append(base if alias.name == "*" else f"{base}.{alias.name}")
+            if alias.name == "*":
+                self.stars.append(base)
+                self.emit(Event("import", span, self.ctx(), base, ("const", "*"), role="star"))
+                continue
+            local = alias.asname or alias.name
+            dotted = f"{base}.{alias.name}" if base else alias.name
+            self.env[local] = ("ref", dotted)
+            if local in self.globals:
+                self.module_env[local] = ("ref", dotted)
+            if self.in_class_body:
+                self.attribute(self.owner, local, ("ref", dotted))
+            self.emit(Event("import", span, self.ctx(), dotted, ("const", local), role="name"))
+        return False
+
+    def global_(self, node: Any) -> bool:
+        self.globals = self.globals | frozenset(node.names)
+        for name in node.names:
+            self.env.pop(name, None)
+        return False
+
+    def assign_(self, node: Any) -> bool:
+        target = node.targets[0]
+        self.role = self.target_role(target)
+        value = self.expr(node.value)
+        for target in node.targets:
+            self.assign(target, value, node.lineno)
+        return False
+
+    def ann_assign(self, node: Any) -> bool:
+        annotation = self.annotation(node.annotation)
+        value: Value = None
+        if node.value is not None:
+            self.role = self.target_role(node.target)
+            value = self.expr(node.value)
+        target = node.target
+        if target.__class__ is ast.Name:
+            self.bind(target.id, value, node.lineno, annotation)
+            if self.in_class_body and target.id in self.names:
+                self.emit(
+                    Event(
+                        "param",
+                        self.span(target),
+                        self.ctx(),
+                        target.id,
+                        value,
+                        role=("field", self.owner),
+                    )
+                )
+        else:
+            if annotation is not None and value is None:
+                self.defs.append(Definition(None, node.lineno, "", annotation, self.scope))
+                value = ("v", len(self.defs) - 1)
+            self.assign(target, value, node.lineno)
+        return False
+
+    def aug_assign(self, node: Any) -> bool:
+        self.role = self.target_role(node.target)
+        value = self.expr(node.value)
+        target = node.target
+        if target.__class__ is ast.Name:
+            old = self.lookup(target.id)
+        else:
+            old = self.expr(target)
+        result = ("bin", _OPS.get(node.op.__class__, "?"), old, value)
+        self.emit(Event("augassign", self.span(node), self.ctx(), result[1], old, (value,)))
+        self.assign(target, result, node.lineno)
+        return False
+
+    def type_alias(self, node: Any) -> bool:
+        return False
+
+    def match_(self, node: Any) -> bool:
+        self.role = _OTHER
+        subject = self.expr(node.subject)
+        guards = self.guards
+        before = self.env
+        results: list[dict[str, Value]] = []
+        for case in node.cases:
+            self.env = dict(before)
+            test = self.pattern(case.pattern, subject)
+            self.guards = (*guards, self.guard(test, True, case.pattern.lineno, "match"))
+            if case.guard is not None:
+                self.role = ("test",)
+                extra = self.expr(case.guard)
+                self.guards = (*self.guards, self.guard(extra, True, case.guard.lineno, "if"))
+            if not self.body(case.body):
+                results.append(self.env)
+        self.guards = guards
+        merged = before
+        for other in results:
+            merged = _merge(before, merged, other)
+        self.env = _replace(before, merged)
+        return False
+
+    def pattern(self, node: Any, subject: Value) -> Value:
+        cls = node.__class__
+        if cls is ast.MatchValue:
+            self.role = ("compare", "==", subject)
+            return ("cmp", subject, "==", self.expr(node.value))
+        if cls is ast.MatchOr:
+            return ("bool", "or", tuple(self.pattern(p, subject) for p in node.patterns))
+        if cls is ast.MatchAs:
+            result = self.pattern(node.pattern, subject) if node.pattern else None
+            if node.name:
+                self.bind(node.name, subject, node.lineno)
+            return result
+        if cls is ast.MatchStar:
+            if node.name:
+                self.env[node.name] = None
+            return None
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.pattern):
+                self.pattern(child, None)
+        if cls is ast.MatchMapping and node.rest:
+            self.env[node.rest] = None
+        return None
+
+    # ---- functions and classes ----------------------------------------------------------------
+
+    def function_(self, node: Any) -> bool:
+        decorators = self.decorators(node)
+        dotted = self.dotted_child(node.name)
+        owner = self.owner if self.in_class_body else ""
+        params = self.params(node.args, dotted)
+        returns = self.annotation(node.returns) if node.returns is not None else None
+        ref: Value = ("ref", dotted)
+        if self.in_class_body:
+            self.attribute(self.owner, node.name, ref)
+        self.env[node.name] = ref
+        if node.name in self.globals:
+            self.module_env[node.name] = ref
+        closures = self.closures if self.in_class_body else (self.env, *self.closures)
+        guards, loops, tries = self.guards, self.loops, self.tries
+        for decorator in decorators:
+            guards = (*guards, self.guard(decorator, True, node.lineno, "decorator"))
+        parent = self.scope
+        self_names = self.self_names
+
+        def later() -> None:
+            self.run_function(
+                node,
+                dotted,
+                owner,
+                params,
+                returns,
+                decorators,
+                closures,
+                (guards, (), tries, parent, self_names),
+            )
+
+        self.deferred.append(later)
+        del loops
+        return False
+
+    def run_function(
+        self,
+        node: Any,
+        dotted: str,
+        owner: str,
+        params: tuple[tuple[str, Value, Value, str], ...],
+        return_annotation: Value,
+        decorators: tuple[Value, ...],
+        closures: tuple[dict[str, Value], ...],
+        around: tuple[Any, ...],
+    ) -> None:
+        saved = (
+            self.env,
+            self.closures,
+            self.guards,
+            self.loops,
+            self.tries,
+            self.scope,
+            self.qual,
+            self.owner,
+            self.in_class_body,
+            self.function,
+            self.returns,
+            self.calls,
+            self.yields,
+            self.globals,
+            self.deferred,
+        )
+        guards, loops, tries, parent, _ = around
+        qualname = dotted[len(self.module) + 1 :]
+        self.facts.scopes.append(Scope(qualname, "function", owner, node.lineno, parent))
+        env: dict[str, Value] = {}
+        for name, _default, _annotation, kind in params:
+            env[name] = ("param", dotted, name)
+        if owner and params and params[0][3] == "pos":
+            first = params[0][0]
+            kinds = {d[1] for d in decorators if d is not None and d[0] == "ref"}
+            if "builtins.staticmethod" not in kinds:
+                env[first] = (
+                    ("ref", owner) if "builtins.classmethod" in kinds else ("self", owner)
+                )
+        self.env = env
+        self.closures = closures
+        self.guards, self.loops = guards, loops
+        # What was caught around a definition does not catch what its body raises later.
+        self.tries = ()
+        self.scope = len(self.facts.scopes) - 1
+        self.qual = dotted
+        self.owner = owner
+        self.in_class_body = False
+        self.function = dotted
+        self.returns = []
+        self.calls = []
+        self.yields = False
+        self.globals = frozenset()
+        self.deferred = []
+        self.body(node.body)
+        function = Function(
+            node.lineno,
+            params,
+            tuple(self.returns),
+            return_annotation,
+            decorators,
+            owner,
+            tuple(self.calls),
+            node.end_lineno,
+            self.yields,
+        )
+        key = dotted
+        n = 2
+        while key in self.facts.functions:
+            key = f"{dotted}#{n}"
+            n += 1
+        self.facts.functions[key] = function
+        self.drain()
+        (
+            self.env,
+            self.closures,
+            self.guards,
+            self.loops,
+            self.tries,
+            self.scope,
+            self.qual,
+            self.owner,
+            self.in_class_body,
+            self.function,
+            self.returns,
+            self.calls,
+            self.yields,
+            self.globals,
+            self.deferred,
+        ) = saved
+
+    def class_(self, node: Any) -> bool:
+        decorators = self.decorators(node)
+        dotted = self.dotted_child(node.name)
+        bases = []
+        for base in node.bases:
+            self.role = _OTHER
+            bases.append(self.expr(base, "base"))
+        for keyword in node.keywords:
+            self.role = _OTHER
+            self.expr(keyword.value)
+        ref: Value = ("ref", dotted)
+        if self.in_class_body:
+            self.attribute(self.owner, node.name, ref)
+        self.env[node.name] = ref
+        saved = (self.env, self.closures, self.scope, self.qual, self.owner, self.in_class_body)
+        saved_guards = self.guards
+        outer = self.closures if self.in_class_body else (self.env, *self.closures)
+        parent = self.scope
+        self.facts.scopes.append(
+            Scope(dotted[len(self.module) + 1 :], "class", dotted, node.lineno, parent)
+        )
+        for decorator in decorators:
+            self.guards = (*self.guards, self.guard(decorator, True, node.lineno, "decorator"))
+        self.scope = len(self.facts.scopes) - 1
+        self.env, self.closures, self.qual, self.owner = {}, outer, dotted, dotted
+        self.in_class_body = True
+        methods = tuple(
+            s.name for s in node.body if s.__class__ in (ast.FunctionDef, ast.AsyncFunctionDef)
+        )
+        self.facts.classes[dotted] = Class(
+            node.lineno, tuple(bases), {}, methods, decorators, node.end_lineno
+        )
+        self.body(node.body)
+        (self.env, self.closures, self.scope, self.qual, self.owner, self.in_class_body) = saved
+        self.guards = saved_guards
+        return False
+
+    def dotted_child(self, name: str) -> str:
+        return f"{self.qual}.{name}" if self.qual else name
+
+    def decorators(self, node: Any) -> tuple[Value, ...]:
+        values = []
+        for decorator in node.decorator_list:
+            self.role = _OTHER
+            values.append(self.expr(decorator, "decorator"))
+        return tuple(values)
+
+    def params(self, args: Any, dotted: str) -> tuple[tuple[str, Value, Value, str], ...]:
+        result: list[tuple[str, Value, Value, str]] = []
+        positional = [*args.posonlyargs, *args.args]
+        offset = len(positional) - len(args.defaults)
+        for i, arg in enumerate(positional):
+            default = args.defaults[i - offset] if i >= offset else None
+            result.append(self.param(arg, default, dotted, "pos"))
+        if args.vararg is not None:
+            result.append(self.param(args.vararg, None, dotted, "var"))
+        for arg, kw_default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+            result.append(self.param(arg, kw_default, dotted, "kw"))
+        if args.kwarg is not None:
+            result.append(self.param(args.kwarg, None, dotted, "varkw"))
+        return tuple(result)
+
+    def param(
+        self, arg: Any, default: Any, dotted: str, kind: str
+    ) -> tuple[str, Value, Value, str]:
+        value: Value = None
+        if default is not None:
+            self.role = ("default", dotted, arg.arg)
+            value = self.expr(default)
+        annotation = self.annotation(arg.annotation) if arg.annotation is not None else None
+        if arg.arg in self.names:
+            self.emit(
+                Event("param", self.span(arg), self.ctx(), arg.arg, value, role=("param", dotted))
+            )
+        return arg.arg, value, annotation, kind
+
+    def annotation(self, node: Any) -> Value:
+        if node.__class__ is ast.Constant:
+            if isinstance(node.value, str) and len(node.value) < 200:
+                try:
+                    parsed = ast.parse(node.value, mode="eval").body
+                except (SyntaxError, ValueError, RecursionError, MemoryError):
+                    return None
+                # Positions inside a quoted annotation are not those of the file.
+                emit, self.emit = self.emit, _drop
+                try:
+                    return self.expr(parsed, "annotation")
+                finally:
+                    self.emit = emit
+            return ("const", node.value)
+        self.role = _OTHER
+        return self.expr(node, "annotation")
+
+    # ---- assignment ---------------------------------------------------------------------------
+
+    def target_role(self, target: Any) -> Any:
+        cls = target.__class__
+        if cls is ast.Name:
+            if self.in_class_body:
+                return ("field", self.owner, target.id)
+            return ("assign", target.id)
+        if cls is ast.Attribute:
+            return ("attr", None, target.attr)
+        if cls is ast.Subscript and target.slice.__class__ is ast.Constant:
+            return ("value", target.slice.value)
+        return _OTHER
+
+    def assign(self, target: Any, value: Value, line: int) -> None:
+        cls = target.__class__
+        if cls is ast.Name:
+            self.bind(target.id, value, line)
+        elif cls is ast.Tuple or cls is ast.List:
+            elements = target.elts
+            if (
+                value is not None
+                and value[0] in ("tuple", "list")
+                and len(value[1]) == len(elements)
+                and not any(e.__class__ is ast.Starred for e in elements)
+            ):
+                for element, part in zip(elements, value[1], strict=True):
+                    self.assign(element, part, line)
+            else:
+                for i, element in enumerate(elements):
+                    self.assign(element, ("unpack", value, i), line)
+        elif cls is ast.Starred:
+            self.assign(target.value, None, line)
+        else:
+            self.store(target, value, "store")
+
+    def store(self, target: Any, value: Value, usage: str) -> None:
+        cls = target.__class__
+        if cls is ast.Attribute:
+            base = self.chain(target.value)
+            if base is not None and base[0] == "self" and usage == "store":
+                if value is not None and value[0] != "v":
+                    self.defs.append(
+                        Definition(value, target.lineno, "self." + target.attr, None, self.scope)
+                    )
+                    value = ("v", len(self.defs) - 1)
+                self.attribute(base[1], target.attr, value)
+            if base is not None and base[0] == "ref":
+                dotted = f"{base[1]}.{target.attr}"
+                if self.wanted(dotted):
+                    self.emit(
+                        Event(
+                            "use",
+                            self.span(target),
+                            self.ctx(),
+                            dotted,
+                            None,
+                            (value,),
+                            role=usage,
+                        )
+                    )
+            elif target.attr in self.methods or target.attr in self.names:
+                self.emit(
+                    Event(
+                        "attr",
+                        self.span(target),
+                        self.ctx(),
+                        target.attr,
+                        base,
+                        (value,),
+                        role=usage,
+                    )
+                )
+        elif cls is ast.Subscript:
+            self.role = _OTHER
+            base = self.expr(target.value)
+            self.role = ("index", base)
+            index = self.expr(target.slice)
+            if base is not None and base[0] not in ("dict", "list"):
+                self.emit(
+                    Event("item", self.span(target), self.ctx(), usage, base, (index, value))
+                )
+        elif cls is ast.Name:
+            if usage == "del":
+                self.env.pop(target.id, None)
+        elif cls in (ast.Tuple, ast.List):
+            for element in target.elts:
+                self.store(element, None, usage)
+
+    # ---- expressions --------------------------------------------------------------------------
+
+    def expr(self, node: Any, usage: str = "load") -> Value:
+        cls = node.__class__
+        if cls is ast.Name:
+            value = self.lookup(node.id)
+            if value is not None and value[0] == "ref" and self.wanted(value[1]):
+                self.emit(
+                    Event("use", self.span(node), self.ctx(), value[1], role=usage)
+                )
+            return value
+        if cls is ast.Constant:
+            text = node.value
+            if text.__class__ is str:
+                if len(text) > _MAX_TEXT:
+                    text = text[:_MAX_TEXT]
+                value = ("const", text)
+                if self.search(text):
+                    self.emit(
+                        Event("str", self.span(node), self.ctx(), text, value, role=self.role)
+                    )
+                return value
+            return ("const", text)
+        if cls is ast.Attribute:
+            return self.attribute_(node, usage)
+        if cls is ast.Call:
+            return self.call(node, usage)
+        handler = _EXPRS.get(cls)
+        return handler(self, node) if handler is not None else None
+
+    def wanted(self, dotted: str) -> bool:
+        """Whether a rule could speak of a name: its package is of interest, or it comes from
+        another file of the tree, which can re-export such a package."""
+        if dotted[0] == "@":
+            return dotted.rpartition(".")[0] != self.module
+        return dotted.partition(".")[0] in self.roots
+
+    def chain(self, node: Any) -> Value:
+        """The value of a base, without a use event: the longest chain is the one that counts."""
+        cls = node.__class__
+        if cls is ast.Name:
+            return self.dereference(self.lookup(node.id))
+        if cls is ast.Attribute:
+            base = self.chain(node.value)
+            if base is not None and base[0] == "ref":
+                return ("ref", f"{base[1]}.{node.attr}")
+            if node.attr in self.methods or node.attr in self.names:
+                self.emit(
+                    Event("attr", self.span(node), self.ctx(), node.attr, base, role="load")
+                )
+            return ("attr", base, node.attr)
+        self.role = _OTHER
+        return self.expr(node)
+
+    def dereference(self, value: Value) -> Value:
+        """A variable that was simply bound to a dotted name is that name."""
+        if value is not None and value[0] == "v":
+            inner = self.defs[value[1]].value
+            if inner is not None and inner[0] == "ref":
+                return inner
+        return value
+
+    def attribute_(self, node: Any, usage: str) -> Value:
+        base = self.chain(node.value)
+        if base is not None and base[0] == "ref":
+            dotted = f"{base[1]}.{node.attr}"
+            if self.wanted(dotted):
+                self.emit(Event("use", self.span(node), self.ctx(), dotted, role=usage))
+            return ("ref", dotted)
+        if node.attr in self.methods or node.attr in self.names:
+            self.emit(Event("attr", self.span(node), self.ctx(), node.attr, base, role="load"))
+        return ("attr", base, node.attr)
+
+    def call(self, node: Any, usage: str = "load") -> Value:
+        outer_role = self.role
+        func = node.func
+        cls = func.__class__
+        receiver: Value = None
+        method = ""
+        func_value: Value
+        if cls is ast.Attribute:
+            base = self.chain(func.value)
+            if base is not None and base[0] == "ref":
+                func_value = ("ref", f"{base[1]}.{func.attr}")
+            else:
+                func_value = ("attr", base, func.attr)
+                receiver, method = base, func.attr
+        elif cls is ast.Name:
+            func_value = self.dereference(self.lookup(func.id))
+        else:
+            self.role = _OTHER
+            func_value = self.expr(func)
+        args: list[Value] = []
+        for i, arg in enumerate(node.args):
+            if arg.__class__ in _TEXTUAL:
+                self.role = ("method", receiver, method, i) if method else ("arg", func_value, i)
+            else:
+                self.role = _OTHER
+            if i < _MAX_ITEMS:
+                args.append(self.expr(arg))
+            else:
+                self.expr(arg)
+        kwargs: list[tuple[str | None, Value]] = []
+        keywords = self.keywords
+        hit = False
+        for keyword in node.keywords:
+            name = keyword.arg
+            if keyword.value.__class__ in _TEXTUAL:
+                self.role = (
+                    ("method", receiver, method, name) if method else ("arg", func_value, name)
+                )
+            else:
+                self.role = _OTHER
+            kwargs.append((name, self.expr(keyword.value)))
+            if name in keywords:
+                hit = True
+        self.role = outer_role
+        a, k = tuple(args), tuple(kwargs)
+        if func_value is not None:
+            tag = func_value[0]
+            if tag == "ref":
+                dotted = func_value[1]
+                if self.wanted(dotted) or dotted.startswith("builtins."):
+                    self.emit(
+                        Event(
+                            "use",
+                            self.span(node),
+                            self.ctx(),
+                            dotted,
+                            None,
+                            a,
+                            k,
+                            "decorator" if usage == "decorator" else "call",
+                        )
+                    )
+                    hit = False
+                self.calls.append((func_value, node.lineno))
+            elif tag == "attr":
+                if method in self.methods:
+                    self.emit(
+                        Event("method", self.span(node), self.ctx(), method, receiver, a, k)
+                    )
+                    hit = False
+                if receiver is not None and receiver[0] in ("self", "v", "param", "attr"):
+                    self.calls.append((func_value, node.lineno))
+            elif tag in ("v", "param", "star", "self"):
+                self.calls.append((func_value, node.lineno))
+        if hit:
+            self.emit(Event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
+        return ("call", func_value, a, k, node.lineno)
+
+    def joined(self, node: Any) -> Value:
+        role = self.role
+        parts: list[Value] = []
+        text = ""
+        for part in node.values:
+            if part.__class__ is ast.Constant:
+                parts.append(("const", part.value[:_MAX_TEXT]))
+                text += part.value[:_MAX_TEXT]
+            else:
+                self.role = _OTHER
+                value = self.expr(part.value)
+                parts.append(value)
+                text += "{}"
+                if value is not None and value[0] != "const":
+                    self.emit(
+                        Event("format", self.span(part.value), self.ctx(), "f-string", value)
+                    )
+        result: Value = ("fstr", tuple(parts))
+        self.role = role
+        if self.search(text):
+            self.emit(Event("str", self.span(node), self.ctx(), text, result, role=role))
+        return result
+
+    def if_exp(self, node: Any) -> Value:
+        role = self.role
+        self.role = ("test",)
+        test = self.expr(node.test)
+        self.emit_test("ifexp", node.test, test)
+        guards = self.guards
+        branch = ("branch", role)
+        self.guards = (*guards, self.guard(test, True, node.lineno, "ifexp"))
+        self.role = branch
+        body = self.expr(node.body)
+        self.guards = (*guards, self.guard(test, False, node.lineno, "ifexp"))
+        self.role = branch
+        orelse = self.expr(node.orelse)
+        self.guards = guards
+        self.role = role
+        value: Value = ("if", test, body, orelse)
+        self.emit(Event("ifexp", self.span(node), self.ctx(), "", value, role=role))
+        return value
+
+    def display(self, node: Any) -> Value:
+        role = ("elem", self.role)
+        items = []
+        for i, element in enumerate(node.elts):
+            self.role = role
+            value = self.expr(element)
+            if i < _MAX_ITEMS:
+                items.append(value)
+        self.role = role[1]
+        cls = node.__class__
+        tag = "list" if cls is ast.List else "tuple" if cls is ast.Tuple else "set"
+        return (tag, tuple(items))
+
+    def dict_(self, node: Any) -> Value:
+        role = self.role
+        pairs = []
+        for i, (key, item) in enumerate(zip(node.keys, node.values, strict=True)):
+            key_value: Value = None
+            if key is not None:
+                self.role = ("key",)
+                key_value = self.expr(key)
+            self.role = (
+                "value",
+                key_value[1] if key_value is not None and key_value[0] == "const" else None,
+            )
+            value = self.expr(item)
+            if i < _MAX_ITEMS:
+                pairs.append((key_value, value))
+        self.role = role
+        return ("dict", tuple(pairs))
+
+    def bool_op(self, node: Any) -> Value:
+        role = self.role
+        values: list[Value] = []
+        op = "and" if node.op.__class__ is ast.And else "or"
+        guards = self.guards
+        for operand in node.values:
+            self.role = role
+            value = self.expr(operand)
+            self.emit_test("bool", operand, value)
+            # ``a and b`` evaluates b only where a holds.
+            self.guards = (*self.guards, self.guard(value, op == "and", operand.lineno, "bool"))
+            values.append(value)
+        self.guards = guards
+        return ("bool", op, tuple(values))
+
+    def unary(self, node: Any) -> Value:
+        operand = self.expr(node.operand)
+        cls = node.op.__class__
+        if cls is ast.Not:
+            self.emit_test("not", node.operand, operand)
+            return ("not", operand)
+        if cls is ast.USub:
+            if operand is not None and operand[0] == "const" and _is_number(operand[1]):
+                return ("const", -operand[1])
+            return ("neg", operand)
+        if cls is ast.Invert:
+            return ("invert", operand)
+        return operand
+
+    def compare(self, node: Any) -> Value:
+        left_node = node.left
+        comparators = node.comparators
+        op = _OPS[node.ops[0].__class__]
+        # The role of a string in a comparison names the other side, hence the order.
+        if left_node.__class__ is ast.Constant and len(comparators) == 1:
+            self.role = _OTHER
+            right = self.expr(comparators[0])
+            self.role = ("compare", op, right)
+            left = self.expr(left_node)
+            return ("cmp", left, op, right)
+        self.role = _OTHER
+        left = self.expr(left_node)
+        results: list[Value] = []
+        for operator, comparator in zip(node.ops, comparators, strict=True):
+            op = _OPS[operator.__class__]
+            self.role = ("compare", op, left)
+            right = self.expr(comparator)
+            results.append(("cmp", left, op, right))
+            left = right
+        self.role = _OTHER
+        return results[0] if len(results) == 1 else ("bool", "and", tuple(results))
+
+    def bin_op(self, node: Any) -> Value:
+        # A left-deep chain (``a + b + c …``) is walked in a loop: it can be thousands long.
+        stack = []
+        current = node
+        while current.__class__ is ast.BinOp:
+            stack.append(current)
+            current = current.left
+        role = self.role
+        result = self.expr(current)
+        while stack:
+            top = stack.pop()
+            self.role = role
+            right = self.expr(top.right)
+            if result is not None and result[0] == "bin" and len(stack) > 6:
+                result = None
+            result = ("bin", _OPS.get(top.op.__class__, "?"), result, right)
+        return result
+
+    def subscript(self, node: Any) -> Value:
+        self.role = _OTHER
+        base = self.expr(node.value)
+        self.role = ("index", base)
+        index = self.expr(node.slice)
+        if base is not None and base[0] not in ("dict", "const"):
+            self.emit(Event("item", self.span(node), self.ctx(), "load", base, (index,)))
+        if base is not None and base[0] == "ref":
+            # ``Optional[torch.Tensor]`` and friends stay readable as annotations.
+            return ("item", base, index)
+        return ("item", base, index)
+
+    def slice_(self, node: Any) -> Value:
+        parts = []
+        for part in (node.lower, node.upper, node.step):
+            self.role = _OTHER
+            parts.append(self.expr(part) if part is not None else ("const", None))
+        return ("slice", *parts)
+
+    def lambda_(self, node: Any) -> Value:
+        saved = self.env
+        dotted = f"{self.qual}.<lambda:{node.lineno}:{node.col_offset}>"
+        params = self.params(node.args, dotted)
+        self.env = dict(saved)
+        for name, *_rest in params:
+            self.env[name] = ("param", dotted, name)
+        self.role = _OTHER
+        value = self.expr(node.body)
+        self.env = saved
+        return ("lambda", value)
+
+    def comprehension(self, node: Any) -> Value:
+        saved, loops, guards = self.env, self.loops, self.guards
+        self.env = dict(saved)
+        first: Value = None
+        for i, generator in enumerate(node.generators):
+            self.role = _OTHER
+            over = self.expr(generator.iter)
+            if i == 0:
+                first = over
+            self.facts.loops.append(
+                Loop("comprehension", over, node.lineno, node.end_lineno)
+            )
+            self.loops = (*self.loops, len(self.facts.loops) - 1)
+            self.assign_quietly(generator.target, ("elem", over))
+            for condition in generator.ifs:
+                self.role = ("test",)
+                test = self.expr(condition)
+                self.emit_test("if", condition, test)
+                self.guards = (*self.guards, self.guard(test, True, condition.lineno, "if"))
+        cls = node.__class__
+        self.role = _OTHER
+        if cls is ast.DictComp:
+            self.expr(node.key)
+            self.role = _OTHER
+            value = self.expr(node.value)
+            kind = "dict"
+        else:
+            value = self.expr(node.elt)
+            kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(cls, "generator")
+        self.env, self.loops, self.guards = saved, loops, guards
+        return ("comp", kind, value, first)
+
+    def assign_quietly(self, target: Any, value: Value) -> None:
+        cls = target.__class__
+        if cls is ast.Name:
+            self.env[target.id] = value
+        elif cls in (ast.Tuple, ast.List):
+            for i, element in enumerate(target.elts):
+                self.assign_quietly(element, ("unpack", value, i))
+        elif cls is ast.Starred:
+            self.assign_quietly(target.value, None)
+
+    def named(self, node: Any) -> Value:
+        self.role = self.target_role(node.target)
+        value = self.expr(node.value)
+        self.bind(node.target.id, value, node.lineno)
+        return value
+
+    def starred(self, node: Any) -> Value:
+        return ("starred", self.expr(node.value))
+
+    def awaited(self, node: Any) -> Value:
+        return ("await", self.expr(node.value))
+
+    def yielded(self, node: Any) -> Value:
+        self.yields = True
+        self.role = ("return", self.function)
+        if node.value is not None:
+            value = self.expr(node.value)
+            if node.__class__ is ast.Yield and len(self.returns) < 16:
+                self.returns.append(value)
+        return None
+
+    def formatted(self, node: Any) -> Value:
+        return self.expr(node.value)
+
+
+def _drop(event: Event) -> None:
+    """Stands in for ``emit`` where events would have wrong places."""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _exception_names(node: Any) -> list[str]:
+    if node is None:
+        return ["*"]
+    if node.__class__ is ast.Tuple:
+        return [name for element in node.elts for name in _exception_names(element)]
+    if node.__class__ is ast.Name:
+        return ["*"] if node.id in _BROAD else [node.id]
+    if node.__class__ is ast.Attribute:
+        return [node.attr]
+    return ["*"]
+
+
+def _join(a: Value, b: Value) -> Value:
+    if a == b:
+        return a
+    items: list[Value] = []
+    for value in (a, b):
+        for item in value[1] if value is not None and value[0] == "any" else (value,):
+            if item not in items:
+                items.append(item)
+    if len(items) == 1:
+        return items[0]
+    return ("any", tuple(items[:_MAX_JOIN]))
+
+
+def _replace(env: dict[str, Value], new: dict[str, Value]) -> dict[str, Value]:
+    """Keep the identity of ``env``: functions defined earlier hold it as their closure."""
+    if env is not new:
+        env.clear()
+        env.update(new)
+    return env
+
+
+def _merge(
+    env: dict[str, Value], a: dict[str, Value], b: dict[str, Value]
+) -> dict[str, Value]:
+    merged = dict(a)
+    for name, value in b.items():
+        if name in merged:
+            other = merged[name]
+            if other is not value:
+                merged[name] = _join(other, value)
+        else:
+            merged[name] = value
+    return _replace(env, merged)
+
+
+_STMTS: dict[type, Callable[[_Reader, Any], bool]] = {
+    ast.Assign: _Reader.assign_,
+    ast.AnnAssign: _Reader.ann_assign,
+    ast.AugAssign: _Reader.aug_assign,
+    ast.For: _Reader.for_,
+    ast.AsyncFor: _Reader.for_,
+    ast.While: _Reader.while_,
+    ast.Try: _Reader.try_,
+    ast.TryStar: _Reader.try_,
+    ast.With: _Reader.with_,
+    ast.AsyncWith: _Reader.with_,
+    ast.Return: _Reader.return_,
+    ast.Raise: _Reader.raise_,
+    ast.Continue: _Reader.jump,
+    ast.Break: _Reader.jump,
+    ast.Assert: _Reader.assert_,
+    ast.Delete: _Reader.delete,
+    ast.Import: _Reader.import_,
+    ast.ImportFrom: _Reader.import_from,
+    ast.Global: _Reader.global_,
+    ast.FunctionDef: _Reader.function_,
+    ast.AsyncFunctionDef: _Reader.function_,
+    ast.ClassDef: _Reader.class_,
+    ast.Match: _Reader.match_,
+}
+_EXPRS: dict[type, Expr] = {
+    ast.JoinedStr: _Reader.joined,
+    ast.IfExp: _Reader.if_exp,
+    ast.List: _Reader.display,
+    ast.Tuple: _Reader.display,
+    ast.Set: _Reader.display,
+    ast.Dict: _Reader.dict_,
+    ast.BoolOp: _Reader.bool_op,
+    ast.UnaryOp: _Reader.unary,
+    ast.Compare: _Reader.compare,
+    ast.BinOp: _Reader.bin_op,
+    ast.Subscript: _Reader.subscript,
+    ast.Slice: _Reader.slice_,
+    ast.Lambda: _Reader.lambda_,
+    ast.ListComp: _Reader.comprehension,
+    ast.SetComp: _Reader.comprehension,
+    ast.GeneratorExp: _Reader.comprehension,
+    ast.DictComp: _Reader.comprehension,
+    ast.NamedExpr: _Reader.named,
+    ast.Starred: _Reader.starred,
+    ast.Await: _Reader.awaited,
+    ast.Yield: _Reader.yielded,
+    ast.YieldFrom: _Reader.yielded,
+    ast.FormattedValue: _Reader.formatted,
+}

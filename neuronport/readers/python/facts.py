@@ -1,0 +1,277 @@
+"""The form of what is read from one Python file. Plain tuples, so that facts marshal quickly.
+
+Values (``Value``) are symbolic; ``None`` is "not known". The first item is the tag:
+
+=========================================  ====================================================
+``("const", literal)``                     string, number, ``True``, ``None`` …
+``("ref", "torch.cuda.Event")``            a dotted name, through imports or definitions; what the
+                                           tree itself defines begins with ``@``, see
+                                           :func:`module_id`
+``("star", name)``                         a name that only a star import can have brought
+``("v", i)``                               the variable of ``defs[i]`` (see below)
+``("any", (a, b, …))``                     one of several, after branches
+``("if", test, a, b)``                     conditional expression
+``("call", func, args, kwargs, line)``     ``kwargs``: ``((name | None, value), …)``
+``("attr", base, name)``                   attribute of something that is not a dotted name
+``("item", base, index)``                  subscript
+``("elem", iterable)``                     element in a loop or comprehension
+``("unpack", value, i)``                   i-th of an unpacking
+``("with", value)``                        what ``with value as name`` binds
+``("param", function, name)``              parameter; ``function`` is the dotted name
+``("self", class)``                        ``self`` inside a method of the class
+``("fstr", parts)``                        f-string
+``("bool", "and" | "or", values)``         boolean operation
+``("not", v)`` ``("neg", v)``              unary
+``("cmp", left, op, right)``               one comparison, ``op`` such as ``==`` ``in`` ``is not``
+``("bin", op, left, right)``               arithmetic
+``("list" | "tuple" | "set", items)``      displays (the first 64 items)
+``("dict", ((key, value), …))``            likewise
+``("slice", lower, upper, step)``          in a subscript
+``("starred", v)``                         ``*v`` in a call or display
+``("lambda", v)``                          a lambda and what it returns
+``("comp", kind, v, iterable)``            comprehension
+``("await", v)``                           awaited or yielded
+``("tried", imports, a, b)``               ``a`` if the imports of a ``try`` work, else ``b``
+=========================================  ====================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+Value: TypeAlias = tuple[Any, ...] | None
+
+FACTS_FORM = 1
+"""Raised whenever the form or the meaning of facts changes: part of every cache key."""
+
+
+@dataclass(frozen=True)
+class Interest:
+    """What the rules could ever match, so that reading drops nothing they need (derived from the
+    rules, never written by hand)."""
+
+    roots: frozenset[str]
+    """First parts of dotted names: ``torch``, ``apex`` …"""
+    methods: frozenset[str]
+    """Names of methods and attributes on values: ``cuda``, ``is_cuda`` …"""
+    keywords: frozenset[str]
+    """Keyword arguments of any call: ``pin_memory`` …"""
+    strings: str
+    """A regular expression that every string of interest matches (``re.search``)."""
+    names: frozenset[str] = frozenset()
+    """Names of parameters, flags and variables of interest: ``use_cuda`` …"""
+
+    def digest(self) -> str:
+        parts: Iterable[str] = (
+            ",".join(sorted(self.roots)),
+            ",".join(sorted(self.methods)),
+            ",".join(sorted(self.keywords)),
+            self.strings,
+            ",".join(sorted(self.names)),
+        )
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self.strings)
+
+
+def module_id(path: str) -> str:
+    """The name facts use for the module in a file of the tree: ``@pkg.mod``, unique, made from the
+    path and not from any ``sys.path``, so that it is never mistaken for what an import says."""
+    stem = path.removesuffix(".py").removesuffix(".pyi").removesuffix("/__init__")
+    if stem == "__init__":
+        stem = ""
+    return "@" + stem.replace(".", "·").replace("/", ".")
+
+
+class Span(NamedTuple):
+    """A place as ``ast`` gives it: 1-based lines, 0-based UTF-8 byte columns, end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Event(NamedTuple):
+    """Something at a place that a rule could match.
+
+    ==========  ======================================  ==========================================
+    kind        ``name``                                ``value`` / ``args`` / ``kwargs`` / ``role``
+    ==========  ======================================  ==========================================
+    use         dotted name                             ``role``: load, call, store, del, decorator,
+                                                        base, annotation; a call has args, a store
+                                                        its value as ``args[0]``
+    method      method name                             ``value``: receiver; a call
+    attr        attribute name                          ``value``: base; ``role``: load, store, del
+    callkw      ``""``                                  a call matched by a keyword; ``value``: func
+    str         the text, or an f-string's texts with   ``value``: the whole value; ``role``: see
+                ``{}`` for the rest                     :data:`StringRole`
+    ifexp       ``""``                                  ``value``: ``("if", …)``; ``role`` as str
+    import      dotted name                             ``role``: module, name, star; ``value``:
+                                                        ``("const", local name)``
+    test        if, while, assert, not, bool, ifexp     ``value``: what is tested
+    item        load, store, del                        ``value``: base; ``args``: (index[, stored])
+    format      f-string part                           ``value``
+    loop        for, while                              ``value``: iterable or test
+    param       name of a parameter                     ``value``: default; ``role``: function
+    ==========  ======================================  ==========================================
+    """
+
+    kind: str
+    span: Span
+    ctx: int
+    name: str
+    value: Value = None
+    args: tuple[Value, ...] | None = None
+    kwargs: tuple[tuple[str | None, Value], ...] = ()
+    role: Any = None
+
+
+StringRole: TypeAlias = tuple[Any, ...]
+"""Where a string stands: ``("arg", func, position | keyword)``, ``("method", receiver, name,
+position | keyword)``, ``("default", function, parameter)``, ``("assign", name)``,
+``("attr", base, name)``, ``("compare", op, other)``, ``("key",)``, ``("value", key)``,
+``("index", base)``, ``("return", function)``, ``("field", class, name)``, ``("test",)``,
+``("other",)``; wrapped as ``("elem", role)`` in a list, tuple or set and ``("branch", role)`` in a
+conditional expression."""
+
+
+class Ctx(NamedTuple):
+    """The surroundings of an event."""
+
+    scope: int
+    """Index into ``ModuleFacts.scopes``."""
+    guards: tuple[int, ...]
+    """Indices into ``ModuleFacts.guards``, outermost first."""
+    loops: tuple[int, ...]
+    """Indices into ``ModuleFacts.loops``, outermost first."""
+    tries: tuple[str, ...]
+    """Names of exceptions that enclosing ``try`` bodies catch; ``"*"``: everything."""
+
+
+class Scope(NamedTuple):
+    qualname: str
+    kind: str
+    """module, class, function, lambda"""
+    owner: str
+    """Dotted name of the enclosing class, or empty."""
+    line: int
+    parent: int
+
+
+class Guard(NamedTuple):
+    test: Value
+    polarity: bool
+    line: int
+    kind: str
+    """if, ifexp, bool, match, except, decorator; ``early``: the test left the block by return,
+    continue or break before; ``raise``: it ended the program or raised before"""
+
+
+class Loop(NamedTuple):
+    kind: str
+    """for, while, comprehension"""
+    over: Value
+    line: int
+    end_line: int
+
+
+class Definition(NamedTuple):
+    """One assignment to a name: what ``("v", i)`` refers to."""
+
+    value: Value
+    line: int
+    name: str
+    annotation: Value
+    scope: int
+
+
+class Function(NamedTuple):
+    line: int
+    params: tuple[tuple[str, Value, Value, str], ...]
+    """``(name, default, annotation, kind)``; kind: pos, kw, var, varkw; default ``None``: none."""
+    returns: tuple[Value, ...]
+    return_annotation: Value
+    decorators: tuple[Value, ...]
+    owner: str
+    calls: tuple[tuple[Value, int], ...]
+    """Callees that can be in the tree, with the line."""
+    end_line: int
+    yields: bool
+
+
+class Class(NamedTuple):
+    line: int
+    bases: tuple[Value, ...]
+    attributes: dict[str, tuple[Value, ...]]
+    """Every value assigned to ``self.name`` or in the class body."""
+    methods: tuple[str, ...]
+    decorators: tuple[Value, ...]
+    end_line: int
+
+
+@dataclass
+class ModuleFacts:
+    path: str
+    module: str
+    """Dotted name the file has in the tree."""
+    lines: int
+    exports: dict[str, Value] = field(default_factory=dict)
+    """Names at module level: definitions, imports, variables."""
+    stars: tuple[str, ...] = ()
+    functions: dict[str, Function] = field(default_factory=dict)
+    """By dotted name."""
+    classes: dict[str, Class] = field(default_factory=dict)
+    definitions: list[Definition] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    contexts: list[Ctx] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    comments: list[tuple[Any, ...]] = field(default_factory=list)
+    """Suppression comments, as ``rulebook.suppress`` reads them."""
+
+    def freeze(self) -> tuple[Any, ...]:
+        """Plain nested tuples, lists and dicts that ``marshal`` takes."""
+        return (
+            self.path,
+            self.module,
+            self.lines,
+            self.exports,
+            self.stars,
+            {k: tuple(v) for k, v in self.functions.items()},
+            {k: tuple(v) for k, v in self.classes.items()},
+            [tuple(v) for v in self.definitions],
+            [tuple(v) for v in self.scopes],
+            [tuple(v) for v in self.guards],
+            [tuple(v) for v in self.loops],
+            [tuple(v) for v in self.contexts],
+            [(e[0], tuple(e[1]), *e[2:]) for e in self.events],
+            self.comments,
+        )
+
+    @classmethod
+    def thaw(cls, frozen: tuple[Any, ...]) -> ModuleFacts:
+        (path, module, lines, exports, stars, functions, classes, definitions, scopes, guards) = frozen[:10]
+        loops, contexts, events, comments = frozen[10:]
+        return cls(
+            path,
+            module,
+            lines,
+            exports,
+            stars,
+            {k: Function(*v) for k, v in functions.items()},
+            {k: Class(*v) for k, v in classes.items()},
+            [Definition(*v) for v in definitions],
+            [Scope(*v) for v in scopes],
+            [Guard(*v) for v in guards],
+            [Loop(*v) for v in loops],
+            [Ctx(*v) for v in contexts],
+            [Event(e[0], Span(*e[1]), *e[2:]) for e in events],
+            comments,
+        )

@@ -1,0 +1,254 @@
+"""From the events of a module to findings: rows and detectors matched, verdicts per target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from neuronport import detectors
+from neuronport.detectors import Detector, Hit
+from neuronport.findings import (
+    Confidence,
+    Context,
+    EvidenceKind,
+    Finding,
+    Location,
+    Related,
+    Role,
+    TargetVerdict,
+    Verdict,
+    weakest,
+)
+from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Span
+from neuronport.rulebook.match import Matched, matches, missing_packages
+from neuronport.rulebook.model import Rulebook, Spec
+from neuronport.source.index import TreeIndex
+from neuronport.source.view import ModuleView, describe
+from neuronport.targets import Target
+
+_WEAK = frozenset((EvidenceKind.INFERRED, EvidenceKind.REPORTED))
+
+
+class Selection:
+    """What ``--select`` and ``--ignore`` leave: rule ids (a prefix ending in ``/`` or ``*``),
+    areas, verdicts."""
+
+    def __init__(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> None:
+        self.select = tuple(select)
+        self.ignore = tuple(ignore)
+
+    def wants(self, finding: Finding) -> bool:
+        if self.select and not any(self._fits(word, finding) for word in self.select):
+            return False
+        return not any(self._fits(word, finding) for word in self.ignore)
+
+    @staticmethod
+    def _fits(word: str, finding: Finding) -> bool:
+        if word in (finding.rule, finding.area, finding.verdict.value):
+            return True
+        if word.endswith("*"):
+            return finding.rule.startswith(word[:-1])
+        return word.endswith("/") and finding.rule.startswith(word)
+
+
+class Judge:
+    """Judges modules for a set of targets."""
+
+    def __init__(self, book: Rulebook, targets: Sequence[Target], index: TreeIndex) -> None:
+        self.book = book
+        self.targets = tuple(targets)
+        self.index = index
+        self.by_kind: dict[str, list[Detector]] = {}
+        for detector in detectors.all_detectors().values():
+            if detector.rule not in book.rules:
+                continue
+            for kind in sorted(detector.events):
+                self.by_kind.setdefault(kind, []).append(detector)
+        self._missing = frozenset.intersection(
+            *(missing_packages(book, path) for path in {t.path for t in self.targets})
+        )
+
+    def missing(self, dotted: str) -> bool:
+        """Whether an import cannot work on any of the targets."""
+        head = dotted
+        while head:
+            if head in self._missing:
+                return True
+            head = head.rpartition(".")[0]
+        return False
+
+    def module(
+        self, facts: ModuleFacts, lines: Sequence[str], role: Role
+    ) -> tuple[list[Finding], list[Finding]]:
+        """The findings and the references of one module; ``lines`` are its decoded lines."""
+        view = ModuleView(facts, self.index, self.missing)
+        found: dict[tuple[Span, str], Finding] = {}
+        for event in facts.events:
+            for match in matches(event, view, self.book):
+                self._keep(found, self._row(match, event, view, lines, role))
+            for detector in self.by_kind.get(event.kind, ()):
+                for hit in detector.check(event, view):
+                    self._keep(
+                        found, self._hit(self.book.rules[detector.rule], hit, event, view, lines, role)
+                    )
+        findings = [f for f in found.values() if not f.is_reference]
+        references = [f for f in found.values() if f.is_reference]
+        return findings, references
+
+    @staticmethod
+    def _keep(found: dict[tuple[Span, str], Finding], finding: Finding | None) -> None:
+        if finding is None:
+            return
+        place = finding.location
+        key = (Span(place.line, place.column, place.end_line, place.end_column), finding.rule)
+        found.setdefault(key, finding)
+
+    # ---- from match to finding --------------------------------------------------------------------
+
+    def _row(
+        self, match: Matched, event: Event, view: ModuleView, lines: Sequence[str], role: Role
+    ) -> Finding | None:
+        spec = match.spec
+        guard = view.skipping_guard(event)
+        skipped = guard is not None or (event.kind == "import" and view.import_is_guarded(event))
+        override = None
+        if match.imported:
+            override = Verdict.LOCKS_IN
+        message = _message(spec, match)
+        return self._finding(
+            spec,
+            Hit(event.span, message, match.confidence, override),
+            event,
+            view,
+            lines,
+            role,
+            skipped,
+            guard,
+            match.imported,
+        )
+
+    def _hit(
+        self,
+        spec: Spec,
+        hit: Hit,
+        event: Event,
+        view: ModuleView,
+        lines: Sequence[str],
+        role: Role,
+    ) -> Finding | None:
+        guard = view.skipping_guard(event) if hit.guarded else None
+        return self._finding(spec, hit, event, view, lines, role, guard is not None, guard, False)
+
+    def _finding(
+        self,
+        spec: Spec,
+        hit: Hit,
+        event: Event,
+        view: ModuleView,
+        lines: Sequence[str],
+        role: Role,
+        skipped: bool,
+        guard: Guard | None,
+        imported: bool,
+    ) -> Finding | None:
+        by_target: dict[str, TargetVerdict] = {}
+        for target in self.targets:
+            if hit.paths and target.path not in hit.paths:
+                continue
+            verdict = spec.verdict(target, skipped=skipped)
+            if verdict is None:
+                continue
+            if hit.verdict is not None and not (imported and verdict.is_reference):
+                verdict = hit.verdict
+                if skipped and not verdict.is_reference:
+                    guarded = spec.guarded.get(target.path)
+                    verdict = guarded[0].verdict if guarded else Verdict.LOCKS_IN
+            evidence = spec.evidence_for(target.path)
+            by_target[str(target)] = TargetVerdict(
+                verdict,
+                self._confidence(spec, hit.confidence, evidence, role),
+                evidence,
+                hit.replacement or spec.replacement.get(target.path, ""),
+            )
+        if not by_target:
+            return None
+        return Finding(
+            rule=spec.id,
+            area=spec.area,
+            location=locate(view.facts.path, hit.span, lines),
+            message=hit.message,
+            why=spec.title,
+            effort=spec.effort,
+            by_target=by_target,
+            context=Context(
+                scope=view.scope(event),
+                guarded_by=_condition(guard, view, event, skipped),
+                role=role,
+            ),
+            group=hit.group,
+            related=(*hit.related, *_guard_step(guard, view)),
+            fix=spec.fix,
+            snippet=snippet(lines, hit.span.line),
+        )
+
+    @staticmethod
+    def _confidence(
+        spec: Spec, understood: Confidence, evidence: Iterable[object], role: Role
+    ) -> Confidence:
+        del role
+        kinds = {getattr(e, "kind", None) for e in evidence}
+        cap = Confidence.LIKELY if kinds and kinds <= _WEAK else Confidence.CERTAIN
+        return weakest(spec.confidence, understood, cap)
+
+
+def _message(spec: Spec, match: Matched) -> str:
+    if match.imported:
+        return f"{match.name} is imported; its uses are judged where they stand"
+    note = f": {spec.note}" if spec.note else ""
+    if spec.on == "import":
+        return f"imports {match.name}{note}"
+    return f"{match.name}{note}"
+
+
+def _condition(guard: Guard | None, view: ModuleView, event: Event, skipped: bool) -> str:
+    if guard is not None:
+        text = describe(guard.test)
+        return text if guard.polarity else f"not ({text})"
+    if skipped and event.kind == "import":
+        return "except ImportError"
+    return ""
+
+
+def _guard_step(guard: Guard | None, view: ModuleView) -> tuple[Related, ...]:
+    if guard is None:
+        return ()
+    return (
+        Related(
+            view.facts.path,
+            guard.line,
+            "this condition decides whether the place runs; it does not on a Neuron host",
+        ),
+    )
+
+
+def locate(path: str, span: Span, lines: Sequence[str]) -> Location:
+    """A span of ``ast`` (UTF-8 byte columns from 0) as 1-based code point columns."""
+    return Location(
+        path,
+        span.line,
+        _column(lines, span.line, span.column),
+        span.end_line,
+        _column(lines, span.end_line, span.end_column),
+    )
+
+
+def _column(lines: Sequence[str], line: int, offset: int) -> int:
+    if not 0 < line <= len(lines):
+        return offset + 1
+    text = lines[line - 1]
+    if text.isascii():
+        return offset + 1
+    return len(text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore")) + 1
+
+
+def snippet(lines: Sequence[str], line: int) -> str:
+    return lines[line - 1].strip()[:200] if 0 < line <= len(lines) else ""

@@ -1,0 +1,215 @@
+"""Which row of the API tables speaks at an event, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from neuronport.findings import Confidence, Verdict, weakest
+from neuronport.readers.python.facts import Event, Value
+from neuronport.rulebook.model import Condition, Rulebook, Spec
+from neuronport.source.kinds import UNKNOWN
+from neuronport.source.view import ModuleView
+
+CLASS_KINDS = {
+    "torch.Tensor": "tensor",
+    "torch.nn.Module": "module",
+    "torch.optim.Optimizer": "optimizer",
+    "torch.utils.data.DataLoader": "loader",
+    "torch.Generator": "generator",
+    "torch.device": "device",
+}
+"""Classes whose instances the reader tells apart by kind."""
+
+
+class Matched:
+    """A row that speaks at an event."""
+
+    __slots__ = ("confidence", "imported", "name", "spec")
+
+    def __init__(self, spec: Spec, name: str, confidence: Confidence, imported: bool) -> None:
+        self.spec = spec
+        self.name = name
+        """The name at the place, canonical."""
+        self.confidence = confidence
+        self.imported = imported
+        """The name is only imported here; its uses are judged where they are."""
+
+
+def matches(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
+    """The rows that speak at an event."""
+    kind = event.kind
+    if kind == "use":
+        yield from _uses(event, view, book)
+    elif kind in ("method", "attr"):
+        yield from _methods(event, view, book)
+    elif kind == "import":
+        yield from _imports(event, view, book)
+
+
+def candidates(dotted: str, book: Rulebook) -> Sequence[Spec]:
+    """The rows for a dotted name: the longest that match; ``name.*`` after exact ones."""
+    head = dotted
+    exact = book.exact.get(head)
+    if exact:
+        return exact
+    while True:
+        parent, _, _ = head.rpartition(".")
+        if not parent:
+            return ()
+        prefixed = book.prefixes.get(parent)
+        if prefixed:
+            return prefixed
+        exact = book.exact.get(parent)
+        if exact and parent.rpartition(".")[2][:1].isupper():
+            # An attribute of a class that has a row: ``torch.cuda.Event.from_ipc_handle``.
+            return exact
+        head = parent
+
+
+def _uses(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
+    dotted = view.index.canonical(event.name, view.summary)
+    called = event.role in ("call", "decorator")
+    specs = candidates(dotted, book)
+    for spec in specs:
+        if spec.on == "call" and not called:
+            continue
+        if spec.when:
+            confidence = _conditions(spec, event, view) if called or event.args else None
+            if confidence is None:
+                continue
+        else:
+            confidence = Confidence.CERTAIN
+        yield Matched(spec, dotted, confidence, False)
+        return
+
+
+def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
+    specs = book.methods.get(event.name)
+    if not specs:
+        return
+    best: Matched | None = None
+    for spec in specs:
+        if event.kind == "attr" and spec.on == "call":
+            continue
+        confidence = _receiver(spec, event.value, view)
+        if confidence is None:
+            continue
+        if spec.when:
+            condition = _conditions(spec, event, view) if event.kind == "method" else None
+            if condition is None:
+                continue
+            confidence = weakest(confidence, condition)
+        found = Matched(spec, spec.name, confidence, False)
+        if best is None or _surer(found, best):
+            best = found
+    if best is not None:
+        yield best
+
+
+def _surer(a: Matched, b: Matched) -> bool:
+    return weakest(a.confidence, b.confidence) is b.confidence and a.confidence != b.confidence
+
+
+def _receiver(spec: Spec, value: Value, view: ModuleView) -> Confidence | None:
+    owner = spec.name.rpartition(".")[0]
+    wanted = CLASS_KINDS.get(owner)
+    known = view.kind(value)
+    unsure = Confidence.LIKELY if spec.distinctive else Confidence.POSSIBLE
+    if wanted is not None:
+        if known.kind == wanted:
+            return Confidence.CERTAIN if known.derived else weakest(Confidence.LIKELY, unsure)
+        if known.kind in (UNKNOWN, "batch"):
+            return unsure
+        return None
+    # A class without a kind of its own: recognised by its name where it is made.
+    last = owner.rpartition(".")[2]
+    for atom in view.follow(value):
+        inner = atom.value
+        if inner is not None and inner[0] == "call" and inner[1] is not None:
+            name = inner[1][1] if inner[1][0] == "ref" else ""
+            if name and (name == owner or last in name.split(".")):
+                return Confidence.CERTAIN
+    if known.kind in (UNKNOWN, "other", "module") and spec.distinctive:
+        return Confidence.LIKELY
+    return Confidence.POSSIBLE if known.kind == UNKNOWN else None
+
+
+def _imports(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
+    dotted = event.name
+    if event.role == "name":
+        dotted = view.index.canonical(dotted, view.summary)
+        if dotted[0] == "@":
+            return
+    head = dotted
+    while head:
+        specs = book.imports.get(head)
+        if specs:
+            yield Matched(specs[0], dotted, Confidence.CERTAIN, False)
+            return
+        head = head.rpartition(".")[0]
+    if event.role == "name" and event.name == dotted:
+        for spec in candidates(dotted, book):
+            if not spec.when and spec.on != "call":
+                yield Matched(spec, dotted, Confidence.CERTAIN, True)
+                return
+
+
+def _conditions(spec: Spec, event: Event, view: ModuleView) -> Confidence | None:
+    confidence = Confidence.CERTAIN
+    for condition in spec.when:
+        result = holds(condition, event, view)
+        if result is False:
+            return None
+        if result is None:
+            if spec.unknown != "possible":
+                return None
+            confidence = Confidence.POSSIBLE
+    return confidence
+
+
+def holds(condition: Condition, event: Event, view: ModuleView) -> bool | None:
+    """Whether a condition on an argument holds; None: it cannot be known."""
+    given = view.given(event, condition.arg, condition.pos)
+    if event.role == "store" and event.args is not None and condition.arg == "value":
+        given = True
+        value = event.args[0]
+    else:
+        value = view.argument(event, condition.arg, condition.pos)
+    if condition.given is not None:
+        if given is not condition.given:
+            if any(k is None for k, _ in event.kwargs):
+                return None
+            return False
+        if condition.is_ is None and condition.not_ is None and not condition.matches:
+            return True
+    if not given:
+        return None if any(k is None for k, _ in event.kwargs) else False
+    atoms = view.follow(value)
+    literals = [a.value[1] for a in atoms if a.value is not None and a.value[0] == "const"]
+    names = [a.value[1] for a in atoms if a.value is not None and a.value[0] == "ref"]
+    complete = bool(atoms) and len(literals) + len(names) == len(atoms)
+    choices = [*literals, *names]
+    results = [_one(condition, choice) for choice in choices]
+    if any(results):
+        return True
+    return False if complete else None
+
+
+def _one(condition: Condition, literal: object) -> bool:
+    if condition.is_ is not None:
+        return any(type(literal) is type(w) and literal == w for w in condition.is_)
+    if condition.not_ is not None:
+        return all(not (type(literal) is type(w) and literal == w) for w in condition.not_)
+    if condition.matches:
+        return isinstance(literal, str) and condition.regex().search(literal) is not None
+    return True
+
+
+def missing_packages(book: Rulebook, path: str) -> frozenset[str]:
+    """Packages that cannot be imported on a Neuron host: those whose import row says ``breaks``."""
+    return frozenset(
+        name
+        for name, specs in book.imports.items()
+        for spec in specs
+        if any(w.verdict is Verdict.BREAKS for w in spec.verdicts.get(path, ()))
+    )

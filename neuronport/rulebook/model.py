@@ -1,0 +1,205 @@
+"""The form of what ``rules/`` holds; see ``docs/rule-forms.md``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from neuronport.findings import (
+    VERDICT_ORDER,
+    Confidence,
+    Effort,
+    Evidence,
+    EvidenceKind,
+    Fix,
+    FixSafety,
+    Verdict,
+)
+from neuronport.targets import Target, version_key
+
+
+class RuleError(ValueError):
+    """A rule that is not written as ``docs/rule-forms.md`` says; names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A verdict for a range of SDK versions and chips."""
+
+    verdict: Verdict
+    since: str = ""
+    until: str = ""
+    chips: tuple[str, ...] = ()
+
+    def fits(self, target: Target, chip: str) -> bool:
+        sdk = version_key(target.sdk)
+        if self.since and sdk < version_key(self.since):
+            return False
+        if self.until and sdk > version_key(self.until):
+            return False
+        return not self.chips or chip in self.chips
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition on an argument of a call."""
+
+    arg: str
+    pos: int | None = None
+    is_: tuple[Any, ...] | None = None
+    not_: tuple[Any, ...] | None = None
+    given: bool | None = None
+    matches: str = ""
+
+    def regex(self) -> re.Pattern[str]:
+        return re.compile(self.matches)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    code: str
+    lines: tuple[int, ...] = ()
+    file: str = "case.py"
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A rule, or a row of an API table: everything that is said about it."""
+
+    id: str
+    title: str
+    area: str
+    effort: Effort
+    why: str
+    verdicts: Mapping[str, tuple[Window, ...]]
+    guarded: Mapping[str, tuple[Window, ...]]
+    replacement: Mapping[str, str]
+    evidence: tuple[Evidence, ...]
+    fix: Fix | None
+    fires: tuple[Fixture, ...]
+    silent: tuple[Fixture, ...]
+    file: str
+    confidence: Confidence = Confidence.CERTAIN
+    # Rows only:
+    name: str = ""
+    kind: str = ""
+    on: str = ""
+    when: tuple[Condition, ...] = ()
+    unknown: str = ""
+    distinctive: bool = False
+    note: str = ""
+
+    def verdict(self, target: Target, *, skipped: bool = False) -> Verdict | None:
+        """The weakest verdict over the target's chips; None: nothing is said about it."""
+        windows = self.verdicts.get(target.path, ())
+        found: list[Verdict] = []
+        for chip in target.chips:
+            for window in windows:
+                if window.fits(target, chip):
+                    found.append(window.verdict)
+                    break
+        if not found:
+            return None
+        verdict = min(found, key=VERDICT_ORDER.__getitem__)
+        if not skipped:
+            return verdict
+        for window in self.guarded.get(target.path, ()):
+            if window.fits(target, target.chips[0]):
+                return window.verdict
+        if VERDICT_ORDER[verdict] < VERDICT_ORDER[Verdict.LOCKS_IN]:
+            return Verdict.LOCKS_IN
+        return verdict
+
+    def evidence_for(self, path: str) -> tuple[Evidence, ...]:
+        return tuple(e for e in self.evidence if e.path in ("", path))
+
+
+@dataclass(frozen=True)
+class Rulebook:
+    """All rules and rows, indexed for matching."""
+
+    digest: str
+    rules: Mapping[str, Spec]
+    """Rules with a detector, by id."""
+    rows: Mapping[str, Spec]
+    """API rows, by rule id (``api/<name>``)."""
+    exact: Mapping[str, Sequence[Spec]] = field(default_factory=dict)
+    prefixes: Mapping[str, Sequence[Spec]] = field(default_factory=dict)
+    """Rows written ``name.*``, by ``name``."""
+    imports: Mapping[str, Sequence[Spec]] = field(default_factory=dict)
+    methods: Mapping[str, Sequence[Spec]] = field(default_factory=dict)
+    """Rows about methods, by the method's name."""
+
+    def get(self, rule: str) -> Spec | None:
+        return self.rules.get(rule) or self.rows.get(rule)
+
+    def all(self) -> list[Spec]:
+        return [*self.rules.values(), *self.rows.values()]
+
+
+def windows(raw: Any, where: str) -> tuple[Window, ...]:
+    """A verdict as written: a word, or a list of windows."""
+    if isinstance(raw, str):
+        return (Window(_verdict(raw, where)),)
+    if not isinstance(raw, list):
+        raise RuleError(f"{where}: a verdict is a word or a list of windows, not {raw!r}")
+    result = []
+    for row in raw:
+        unknown = set(row) - {"verdict", "since", "until", "chips"}
+        if unknown:
+            raise RuleError(f"{where}: unknown key in a verdict window: {', '.join(sorted(unknown))}")
+        result.append(
+            Window(
+                _verdict(row["verdict"], where),
+                row.get("since", ""),
+                row.get("until", ""),
+                tuple(row.get("chips", ())),
+            )
+        )
+    return tuple(result)
+
+
+def _verdict(word: str, where: str) -> Verdict:
+    try:
+        return Verdict(word)
+    except ValueError:
+        raise RuleError(f"{where}: unknown verdict {word!r}") from None
+
+
+def evidence(raw: Mapping[str, Any], where: str) -> Evidence:
+    try:
+        return Evidence(
+            EvidenceKind(raw["kind"]),
+            raw["source"],
+            raw["says"],
+            raw.get("path", raw.get("target", "")),
+            str(raw.get("sdk", "")),
+        )
+    except (KeyError, ValueError) as error:
+        raise RuleError(f"{where}: evidence needs kind, source and says: {error}") from None
+
+
+def fix(raw: Mapping[str, Any] | None, where: str) -> Fix | None:
+    if raw is None:
+        return None
+    try:
+        return Fix(raw["codemod"], FixSafety(raw["safety"]), raw.get("title", raw["codemod"]))
+    except (KeyError, ValueError) as error:
+        raise RuleError(f"{where}: a fix needs codemod and safety: {error}") from None
+
+
+def condition(raw: Mapping[str, Any], where: str) -> Condition:
+    unknown = set(raw) - {"arg", "pos", "is", "not", "given", "matches"}
+    if unknown or "arg" not in raw:
+        raise RuleError(f"{where}: a condition needs arg; unknown: {', '.join(sorted(unknown))}")
+    return Condition(
+        raw["arg"],
+        raw.get("pos"),
+        tuple(raw["is"]) if "is" in raw else None,
+        tuple(raw["not"]) if "not" in raw else None,
+        raw.get("given"),
+        raw.get("matches", ""),
+    )

@@ -1,0 +1,106 @@
+"""Suppression comments: ``# neuronport: ignore[rule] reason``.
+
+On the line of a finding, or alone on a line for the next line that is not a comment;
+``ignore-file[rule] reason`` for the whole file. Several rules are separated by commas, a prefix
+may end in ``*`` or ``/``, and an area's name stands for its rules. Works in every language whose
+comments begin with ``#`` or ``//``.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from neuronport.findings import Finding
+
+_MARK = re.compile(
+    r"(?:#|//)\s*neuronport:\s*(?P<verb>ignore-file|ignore)\s*\[(?P<rules>[^\]]*)\]\s*(?P<reason>.*)"
+)
+_NO_REASON = "no reason given"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    line: int
+    """Where the comment stands."""
+    applies_to: int
+    """The line it is about; 0: the whole file."""
+    rules: tuple[str, ...]
+    reason: str
+    text: str
+
+    def covers(self, finding: Finding) -> bool:
+        if self.applies_to not in (0, finding.location.line):
+            return False
+        for rule in self.rules:
+            if rule in (finding.rule, finding.area, "*"):
+                return True
+            if rule.endswith(("*", "/")) and finding.rule.startswith(rule.rstrip("*")):
+                return True
+        return False
+
+
+def suppressions(text: str, *, python: bool = True) -> list[Suppression]:
+    """The suppression comments of a file."""
+    if "neuronport:" not in text:
+        return []
+    lines = text.splitlines()
+    found = []
+    for number, comment, alone in _python(text) if python else _other(lines):
+        match = _MARK.search(comment)
+        if match is None:
+            continue
+        if match["verb"] == "ignore-file":
+            applies = 0
+        else:
+            applies = _next_code(lines, number) if alone else number
+        rules = tuple(r.strip() for r in match["rules"].split(",") if r.strip())
+        reason = match["reason"].strip().rstrip("*/").strip() or _NO_REASON
+        found.append(Suppression(number, applies, rules, reason, match[0].strip()))
+    return found
+
+
+def _python(text: str) -> Iterator[tuple[int, str, bool]]:
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT and "neuronport:" in token.string:
+                yield token.start[0], token.string, not token.line[: token.start[1]].strip()
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        return
+
+
+def _other(lines: Sequence[str]) -> Iterator[tuple[int, str, bool]]:
+    for number, line in enumerate(lines, 1):
+        if "neuronport:" in line:
+            yield number, line, line.lstrip().startswith(("#", "//"))
+
+
+def _next_code(lines: Sequence[str], number: int) -> int:
+    for following in range(number, len(lines)):
+        stripped = lines[following].strip()
+        if stripped and not stripped.startswith(("#", "//")):
+            return following + 1
+    return number
+
+
+def apply(
+    findings: Iterable[Finding], marks: Sequence[Suppression]
+) -> tuple[list[Finding], list[Finding], list[Suppression]]:
+    """``(shown, suppressed, unused comments)``."""
+    if not marks:
+        return list(findings), [], []
+    shown: list[Finding] = []
+    hidden: list[Finding] = []
+    used: set[int] = set()
+    for finding in findings:
+        for i, mark in enumerate(marks):
+            if mark.covers(finding):
+                used.add(i)
+                hidden.append(replace(finding, suppressed=mark.reason))
+                break
+        else:
+            shown.append(finding)
+    return shown, hidden, [m for i, m in enumerate(marks) if i not in used]

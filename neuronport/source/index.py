@@ -1,0 +1,256 @@
+"""The index of a tree: every module's names, thawed when they are asked for."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Mapping
+
+from neuronport.readers.python.facts import (
+    Class,
+    Definition,
+    Function,
+    ModuleFacts,
+    Scope,
+    Value,
+    module_id,
+)
+from neuronport.workspace import Modules
+
+_MAX_HOPS = 24
+_MAX_BASES = 64
+
+
+class Summary:
+    """What other modules may ask about one module."""
+
+    __slots__ = (
+        "classes",
+        "definitions",
+        "exports",
+        "functions",
+        "module",
+        "path",
+        "scopes",
+        "stars",
+    )
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        self.path = facts.path
+        self.module = facts.module
+        self.exports = facts.exports
+        self.stars = facts.stars
+        self.functions = facts.functions
+        self.classes = facts.classes
+        self.definitions = facts.definitions
+        self.scopes = facts.scopes
+
+    def freeze(self) -> bytes:
+        return marshal.dumps(
+            (
+                self.path,
+                self.module,
+                self.exports,
+                self.stars,
+                {k: tuple(v) for k, v in self.functions.items()},
+                {k: tuple(v) for k, v in self.classes.items()},
+                [tuple(v) for v in self.definitions],
+                [tuple(v) for v in self.scopes],
+            )
+        )
+
+    @classmethod
+    def thaw(cls, frozen: bytes) -> Summary:
+        data = marshal.loads(frozen)
+        self = cls.__new__(cls)
+        self.path, self.module, self.exports, self.stars = data[:4]
+        self.functions = {k: Function(*v) for k, v in data[4].items()}
+        self.classes = {k: Class(*v) for k, v in data[5].items()}
+        self.definitions = [Definition(*v) for v in data[6]]
+        self.scopes = [Scope(*v) for v in data[7]]
+        return self
+
+
+class TreeIndex:
+    """All modules of a tree by their ids (``@pkg.mod``), and what import names mean in them.
+
+    Every module that is asked for is noted in ``consulted`` (absent ones too), so that a cached
+    result knows what it rests on.
+    """
+
+    def __init__(self, frozen: Mapping[str, bytes], modules: Modules) -> None:
+        self._frozen = frozen
+        self._modules = modules
+        self._thawed: dict[str, Summary] = {}
+        self._canonical: dict[tuple[str, str], str] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
+        self.heads = import_heads(modules)
+        self.consulted: set[str] = set()
+
+    def module(self, name: str) -> Summary | None:
+        """The summary of the module with the id ``name``, or None when the tree has none."""
+        self.consulted.add(name)
+        found = self._thawed.get(name)
+        if found is None:
+            frozen = self._frozen.get(name)
+            if frozen is None:
+                return None
+            found = self._thawed[name] = Summary.thaw(frozen)
+        return found
+
+    def in_tree(self, dotted: str) -> bool:
+        return dotted[:1] == "@"
+
+    def split(self, dotted: str) -> tuple[Summary, str] | None:
+        """The module that a name of the tree begins with (the longest), and the rest."""
+        if dotted[:1] != "@":
+            return None
+        head, rest = dotted, ""
+        while head:
+            module = self.module(head)
+            if module is not None:
+                return module, rest
+            head, _, last = head.rpartition(".")
+            rest = f"{last}.{rest}" if rest else last
+        return None
+
+    def localize(self, dotted: str, importer: Summary) -> str:
+        """A name as imported → its name in the tree when the tree has that module."""
+        if dotted[:1] == "@" or dotted.partition(".")[0] not in self.heads:
+            return dotted
+        folder = importer.path.rpartition("/")[0]
+        head, rest = dotted, ""
+        while head:
+            key = (folder, head)
+            if key not in self._found:
+                self._found[key] = self._modules.find(head, importer.path)
+            path = self._found[key]
+            if path is not None:
+                base = module_id(path)
+                return f"{base}.{rest}" if rest else base
+            head, _, last = head.rpartition(".")
+            rest = f"{last}.{rest}" if rest else last
+        return dotted
+
+    def canonical(self, dotted: str, importer: Summary) -> str:
+        """``dotted`` with every re-export of the tree followed to where it is defined."""
+        if dotted[:1] != "@" and dotted.partition(".")[0] not in self.heads:
+            return dotted
+        key = (importer.path if dotted[:1] != "@" else "", dotted)
+        known = self._canonical.get(key)
+        if known is None:
+            known = self._canonical[key] = self._follow(self.localize(dotted, importer))
+        return known
+
+    def _follow(self, dotted: str) -> str:
+        for _ in range(_MAX_HOPS):
+            found = self.split(dotted)
+            if found is None:
+                return dotted
+            module, rest = found
+            if not rest:
+                return module.module
+            name, _, tail = rest.partition(".")
+            target = self.export(module, name)
+            if target is None:
+                return f"{module.module}.{rest}"
+            following = f"{target}.{tail}" if tail else target
+            if following == dotted:
+                return dotted
+            dotted = following
+        return dotted
+
+    def export(self, module: Summary, name: str) -> str | None:
+        """The dotted name that ``name`` of ``module`` stands for, if it stands for one."""
+        value = module.exports.get(name)
+        if value is None:
+            for star in module.stars:
+                inner = self.module(self.localize(star, module))
+                if inner is not None and inner is not module and name in inner.exports:
+                    return f"{inner.module}.{name}"
+            return None
+        value = self.settle(module, value)
+        if value is not None and value[0] == "ref":
+            return self.localize(str(value[1]), module)
+        return None
+
+    def settle(self, module: Summary, value: Value) -> Value:
+        """Follow plain variables: ``a = b`` where b is a dotted name."""
+        for _ in range(8):
+            if value is None:
+                return None
+            if value[0] == "v":
+                value = module.definitions[value[1]].value
+            elif value[0] == "tried":
+                value = value[2]
+            elif value[0] == "any":
+                refs = [v for v in value[1] if v is not None and v[0] == "ref"]
+                value = refs[0] if len(refs) == 1 else None
+            else:
+                return value
+        return value
+
+    def function(self, dotted: str) -> tuple[Summary, Function] | None:
+        """The definition of a function or method of the tree, inherited ones too."""
+        found = self.split(dotted)
+        if found is None:
+            return None
+        module, rest = found
+        function = module.functions.get(f"{module.module}.{rest}")
+        if function is not None:
+            return module, function
+        owner, _, name = dotted.rpartition(".")
+        if owner and self.class_(owner) is not None:
+            for summary, cls_name in self.mro(owner):
+                function = summary.functions.get(f"{cls_name}.{name}")
+                if function is not None:
+                    return summary, function
+        return None
+
+    def class_(self, dotted: str) -> tuple[Summary, Class] | None:
+        found = self.split(dotted)
+        if found is None:
+            return None
+        module, rest = found
+        cls = module.classes.get(f"{module.module}.{rest}")
+        return (module, cls) if cls is not None else None
+
+    def ancestors(self, dotted: str) -> list[str]:
+        """Dotted names of a class and all its bases, in and outside of the tree, nearest first."""
+        result: list[str] = []
+        pending = [dotted]
+        seen: set[str] = set()
+        while pending and len(seen) < _MAX_BASES:
+            name = self._follow(pending.pop(0))
+            if name in seen:
+                continue
+            seen.add(name)
+            result.append(name)
+            found = self.class_(name)
+            if found is not None:
+                module, cls = found
+                pending.extend(b for b in (self.base_name(module, v) for v in cls.bases) if b)
+        return result
+
+    def mro(self, dotted: str) -> list[tuple[Summary, str]]:
+        """The classes of the tree among the ancestors, itself first."""
+        result = []
+        for name in self.ancestors(dotted):
+            found = self.class_(name)
+            if found is not None:
+                result.append((found[0], name))
+        return result
+
+    def base_name(self, module: Summary, value: Value) -> str | None:
+        value = self.settle(module, value)
+        if value is None:
+            return None
+        if value[0] == "item":
+            return self.base_name(module, value[1])
+        return self.localize(str(value[1]), module) if value[0] == "ref" else None
+
+
+def import_heads(modules: Modules) -> frozenset[str]:
+    """The first parts of every name by which a file of the tree can be imported."""
+    return frozenset(
+        name.partition(".")[0] for names in modules.alternatives.values() for name in names
+    )

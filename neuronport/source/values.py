@@ -1,0 +1,368 @@
+"""What a symbolic value can be: followed through variables, branches, calls and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from neuronport.findings import Related
+from neuronport.readers.python.facts import Function, Value
+from neuronport.source.index import Summary, TreeIndex
+
+_MAX_DEPTH = 14
+_MAX_ATOMS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One thing a value can be, where following ends: a constant, a name, a call …"""
+
+    module: Summary
+    value: Value
+    chain: tuple[Related, ...] = ()
+    """How it came here, nearest step first."""
+
+
+class Resolver:
+    """Follows values over the files of a tree."""
+
+    def __init__(self, index: TreeIndex) -> None:
+        self.index = index
+        self._memo: dict[tuple[str, Value], tuple[Atom, ...]] = {}
+
+    def follow(self, module: Summary, value: Value) -> tuple[Atom, ...]:
+        """Everything ``value`` can be; an empty tuple or an atom of ``None``: not known."""
+        try:
+            key = (module.module, value)
+            known = self._memo.get(key)
+        except TypeError:  # pragma: no cover - values are hashable by construction
+            return ()
+        if known is None:
+            self._memo[key] = ()  # a cycle ends here
+            atoms: list[Atom] = []
+            for atom in self._atoms(module, value, (), 0, set()):
+                if atom not in atoms:
+                    atoms.append(atom)
+                if len(atoms) >= _MAX_ATOMS:
+                    break
+            known = self._memo[key] = tuple(atoms)
+        return known
+
+    def constants(self, module: Summary, value: Value) -> list[tuple[Any, tuple[Related, ...]]]:
+        """The literals among what ``value`` can be, with how they came here."""
+        return [
+            (atom.value[1], atom.chain)
+            for atom in self.follow(module, value)
+            if atom.value is not None and atom.value[0] == "const"
+        ]
+
+    def constant(self, module: Summary, value: Value) -> tuple[bool, Any]:
+        """``(True, literal)`` when ``value`` can only be that one literal."""
+        atoms = self.follow(module, value)
+        if len(atoms) == 1 and atoms[0].value is not None and atoms[0].value[0] == "const":
+            return True, atoms[0].value[1]
+        return False, None
+
+    def refs(self, module: Summary, value: Value) -> list[str]:
+        """The dotted names among what ``value`` can be."""
+        return [
+            str(atom.value[1])
+            for atom in self.follow(module, value)
+            if atom.value is not None and atom.value[0] == "ref"
+        ]
+
+    # ---- following ------------------------------------------------------------------------------
+
+    def _atoms(
+        self,
+        module: Summary,
+        value: Value,
+        chain: tuple[Related, ...],
+        depth: int,
+        seen: set[tuple[str, Value]],
+    ) -> Iterator[Atom]:
+        if value is None:
+            yield Atom(module, None, chain)
+            return
+        tag = value[0]
+        if tag == "const":
+            yield Atom(module, value, chain)
+            return
+        if depth > _MAX_DEPTH:
+            yield Atom(module, None, chain)
+            return
+        key = (module.module, value)
+        if key in seen:
+            return
+        seen = seen | {key}
+        follow = _FOLLOW.get(tag)
+        if follow is None:
+            yield Atom(module, value, chain)
+            return
+        yield from follow(self, module, value, chain, depth + 1, seen)
+
+    def _variable(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        definition = module.definitions[value[1]]
+        step = Related(module.path, definition.line, f"assigned to {definition.name}")
+        if definition.value is None and definition.annotation is not None:
+            yield Atom(module, ("annotated", definition.annotation), (*chain, step))
+            return
+        yield from self._atoms(module, definition.value, (*chain, step), depth, seen)
+
+    def _any(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        for item in value[1]:
+            yield from self._atoms(module, item, chain, depth, seen)
+
+    def _if(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> Iterator[Atom]:
+        yield from self._atoms(module, value[2], chain, depth, seen)
+        yield from self._atoms(module, value[3], chain, depth, seen)
+
+    def _bool(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        for item in value[2]:
+            yield from self._atoms(module, item, chain, depth, seen)
+
+    def _tried(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        yield from self._atoms(module, value[2], chain, depth, seen)
+        yield from self._atoms(module, value[3], chain, depth, seen)
+
+    def _await(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        yield from self._atoms(module, value[1], chain, depth, seen)
+
+    def _ref(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        dotted = self.index.canonical(value[1], module)
+        found = self.index.split(dotted)
+        if found is not None:
+            owner, rest = found
+            name, _, tail = rest.partition(".")
+            if name and not tail and name in owner.exports:
+                inner = owner.exports[name]
+                if inner is not None and inner[0] != "ref":
+                    step = Related(owner.path, self._line(owner, inner), f"{name} is defined")
+                    yield from self._atoms(owner, inner, (*chain, step), depth, seen)
+                    return
+            if tail and "." not in tail:
+                cls = owner.classes.get(f"{owner.module}.{name}")
+                if cls is not None and tail in cls.attributes:
+                    for item in cls.attributes[tail]:
+                        if item is not None and item[0] == "ref":
+                            yield Atom(owner, item, chain)
+                        else:
+                            yield from self._atoms(owner, item, chain, depth, seen)
+                    return
+        yield Atom(module, ("ref", dotted), chain)
+
+    def _star(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        """A name that only a star import can have brought."""
+        for star in module.stars:
+            local = self.index.localize(star, module)
+            inner = self.index.module(local)
+            if inner is not None and value[1] in inner.exports:
+                yield from self._atoms(
+                    module, ("ref", f"{local}.{value[1]}"), chain, depth, seen
+                )
+                return
+        yield Atom(module, value, chain)
+
+    def _line(self, module: Summary, value: Value) -> int:
+        if value is not None and value[0] == "v":
+            return module.definitions[value[1]].line
+        if value is not None and value[0] == "any":
+            return self._line(module, value[1][0])
+        return 1
+
+    def _attr(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        _, base, name = value
+        for atom in self._atoms(module, base, (), depth, seen):
+            inner = atom.value
+            if inner is None:
+                yield Atom(module, value, chain)
+            elif inner[0] == "ref":
+                yield from self._atoms(
+                    atom.module, ("ref", f"{inner[1]}.{name}"), chain, depth, seen
+                )
+            elif inner[0] in ("self", "call"):
+                cls = inner[1] if inner[0] == "self" else self._class_of(atom.module, inner)
+                found = False
+                if cls:
+                    for summary, cls_name in self.index.mro(cls):
+                        values = summary.classes[cls_name].attributes.get(name)
+                        if values is None:
+                            continue
+                        found = True
+                        for item in values:
+                            line = self._line(summary, item)
+                            step = Related(summary.path, line, f"self.{name} is set")
+                            yield from self._atoms(summary, item, (*chain, step), depth, seen)
+                        break
+                if not found:
+                    yield Atom(module, ("attr", inner, name), chain)
+            elif inner[0] == "const" and inner[1] is None:
+                continue
+            else:
+                yield Atom(module, ("attr", inner, name), chain)
+
+    def _class_of(self, module: Summary, call: Any) -> str:
+        """The class of the tree that a call makes an instance of, or ''."""
+        func = call[1]
+        if func is not None and func[0] == "ref":
+            dotted = self.index.canonical(func[1], module)
+            if self.index.class_(dotted) is not None:
+                return dotted
+        return ""
+
+    def _self(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        yield Atom(module, value, chain)
+
+    def _call(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        func = value[1]
+        if func is None:
+            yield Atom(module, value, chain)
+            return
+        target = self.callee(module, func)
+        if target is not None:
+            summary, function = target
+            returned = False
+            if not function.yields:
+                step = Related(summary.path, function.line, "returned by a function of the tree")
+                for item in function.returns:
+                    if item is not None and item == ("const", None):
+                        continue
+                    returned = True
+                    for atom in self._atoms(summary, item, (*chain, step), depth, seen):
+                        if atom.value is not None and atom.value[0] == "param":
+                            bound = self._argument(function, atom.value, value)
+                            if bound is not None:
+                                yield from self._atoms(module, bound, chain, depth, seen)
+                                continue
+                        yield atom
+            if returned:
+                return
+        if func[0] == "ref":
+            value = ("call", ("ref", self.index.canonical(func[1], module)), *value[2:])
+        yield Atom(module, value, chain)
+
+    def callee(self, module: Summary, func: Value) -> tuple[Summary, Function] | None:
+        """The function of the tree that is called, through ``self`` and re-exports."""
+        if func is None:
+            return None
+        if func[0] == "ref":
+            return self.index.function(self.index.canonical(func[1], module))
+        if func[0] == "attr":
+            base = func[1]
+            if base is not None and base[0] == "self":
+                return self.index.function(f"{base[1]}.{func[2]}")
+        return None
+
+    @staticmethod
+    def _argument(function: Function, param: Any, call: Any) -> Value:
+        """What a call passes for a parameter of the callee."""
+        name = param[2]
+        for key, passed in call[3]:
+            if key == name:
+                value: Value = passed
+                return value
+        names = [p[0] for p in function.params if p[3] == "pos"]
+        if function.owner and names:
+            names = names[1:]
+        if name in names:
+            i = names.index(name)
+            if i < len(call[2]):
+                positional: Value = call[2][i]
+                return positional
+        return None
+
+    def _param(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        yield Atom(module, value, chain)
+        function = module.functions.get(value[1])
+        if function is None:
+            return
+        for name, default, _annotation, _kind in function.params:
+            if name == value[2] and default is not None and default != ("const", None):
+                step = Related(module.path, function.line, f"default of parameter {name}")
+                yield from self._atoms(module, default, (*chain, step), depth, seen)
+
+    def _item(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        _, base, index = value
+        if index is not None and index[0] == "const":
+            for atom in self._atoms(module, base, chain, depth, seen):
+                inner = atom.value
+                if inner is None:
+                    continue
+                if inner[0] == "dict":
+                    for key, item in inner[1]:
+                        if key == index:
+                            yield from self._atoms(atom.module, item, atom.chain, depth, seen)
+                            return
+                if inner[0] in ("list", "tuple") and isinstance(index[1], int):
+                    items = inner[1]
+                    if -len(items) <= index[1] < len(items):
+                        yield from self._atoms(
+                            atom.module, items[index[1]], atom.chain, depth, seen
+                        )
+                        return
+        yield Atom(module, value, chain)
+
+    def _elem(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        for atom in self._atoms(module, value[1], chain, depth, seen):
+            inner = atom.value
+            if inner is not None and inner[0] in ("list", "tuple", "set"):
+                for item in inner[1]:
+                    yield from self._atoms(atom.module, item, atom.chain, depth, seen)
+                return
+        yield Atom(module, value, chain)
+
+    def _unpack(
+        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        for atom in self._atoms(module, value[1], chain, depth, seen):
+            inner = atom.value
+            if inner is not None and inner[0] in ("list", "tuple") and value[2] < len(inner[1]):
+                yield from self._atoms(atom.module, inner[1][value[2]], atom.chain, depth, seen)
+                return
+        yield Atom(module, value, chain)
+
+
+_FOLLOW: dict[str, Any] = {
+    "v": Resolver._variable,
+    "any": Resolver._any,
+    "if": Resolver._if,
+    "bool": Resolver._bool,
+    "tried": Resolver._tried,
+    "await": Resolver._await,
+    "ref": Resolver._ref,
+    "star": Resolver._star,
+    "attr": Resolver._attr,
+    "self": Resolver._self,
+    "call": Resolver._call,
+    "param": Resolver._param,
+    "item": Resolver._item,
+    "elem": Resolver._elem,
+    "unpack": Resolver._unpack,
+}

@@ -1,0 +1,153 @@
+"""One module as detectors and rows see it: its events, and understanding at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from neuronport.findings import Confidence, Related
+from neuronport.readers.python.facts import Ctx, Event, Guard, ModuleFacts, Value
+from neuronport.source.index import Summary, TreeIndex
+from neuronport.source.kinds import UNKNOWN, Kinds, Known
+from neuronport.source.truth import Truth
+from neuronport.source.values import Atom, Resolver
+
+_IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
+
+
+class ModuleView:
+    """What is known about one module and, through the index, about the values in it."""
+
+    def __init__(self, facts: ModuleFacts, index: TreeIndex, missing: Callable[[str], bool]) -> None:
+        self.facts = facts
+        self.index = index
+        self.summary = Summary(facts)
+        self.resolver = Resolver(index)
+        self.kinds = Kinds(self.resolver)
+        self.truth = Truth(self.resolver, missing)
+        self.missing = missing
+        self._skips: dict[int, bool] = {}
+
+    # ---- surroundings -------------------------------------------------------------------------
+
+    def ctx(self, event: Event) -> Ctx:
+        return self.facts.contexts[event.ctx]
+
+    def guards(self, event: Event) -> list[Guard]:
+        """Outermost first."""
+        return [self.facts.guards[i] for i in self.ctx(event).guards]
+
+    def scope(self, event: Event) -> str:
+        return self.facts.scopes[self.ctx(event).scope].qualname
+
+    def skipping_guard(self, event: Event) -> Guard | None:
+        """The guard for which the place of an event does not run on a Neuron host, if any."""
+        for i in self.ctx(event).guards:
+            guard = self.facts.guards[i]
+            if i not in self._skips:
+                self._skips[i] = self.truth.skipped(self.summary, guard)
+            if self._skips[i]:
+                return guard
+        return None
+
+    def import_is_guarded(self, event: Event) -> bool:
+        """Whether a failing import at the event is caught."""
+        return not _IMPORT_ERRORS.isdisjoint(self.ctx(event).tries)
+
+    # ---- values -------------------------------------------------------------------------------
+
+    def follow(self, value: Value) -> tuple[Atom, ...]:
+        return self.resolver.follow(self.summary, value)
+
+    def strings(self, value: Value) -> list[tuple[str, tuple[Related, ...]]]:
+        """The texts ``value`` can be, with how they came there."""
+        return [
+            (text, chain)
+            for text, chain in self.resolver.constants(self.summary, value)
+            if isinstance(text, str)
+        ]
+
+    def constant(self, value: Value) -> tuple[bool, Any]:
+        return self.resolver.constant(self.summary, value)
+
+    def name(self, value: Value) -> str:
+        """The canonical dotted name of a value that can only be that, else ''."""
+        if value is not None and value[0] == "ref":
+            return self.index.canonical(value[1], self.summary)
+        refs = self.resolver.refs(self.summary, value)
+        return refs[0] if len(refs) == 1 else ""
+
+    def callee(self, value: Value) -> str:
+        """The canonical name of what is called, with methods as ``.name``."""
+        if value is None:
+            return ""
+        if value[0] == "attr":
+            return f".{value[2]}"
+        return self.name(value)
+
+    def kind(self, value: Value) -> Known:
+        return self.kinds.of(self.summary, value)
+
+    def receiver(self, value: Value, *kinds: str) -> Confidence | None:
+        """How surely ``value`` is one of ``kinds``; None: it is something else."""
+        known = self.kind(value)
+        if known.kind in kinds:
+            return Confidence.CERTAIN if known.derived else Confidence.LIKELY
+        return Confidence.POSSIBLE if known.kind == UNKNOWN else None
+
+    def truth_of(self, value: Value) -> bool | None:
+        """What a condition is on a Neuron host, or None."""
+        return self.truth.of(self.summary, value)
+
+    @staticmethod
+    def argument(event: Event, name: str, position: int | None = None) -> Value:
+        """An argument of a call by keyword or position; None: not given."""
+        for key, value in event.kwargs:
+            if key == name:
+                return value
+        if position is not None and event.args is not None and position < len(event.args):
+            value = event.args[position]
+            if value is not None and value[0] == "starred":
+                return None
+            return value
+        return None
+
+    @staticmethod
+    def given(event: Event, name: str, position: int | None = None) -> bool:
+        """Whether an argument is written at the call."""
+        if any(key == name for key, _ in event.kwargs):
+            return True
+        return position is not None and event.args is not None and position < len(event.args)
+
+
+def describe(value: Value, depth: int = 0) -> str:
+    """A value in words as close to the source as its facts allow; for messages only."""
+    if value is None or depth > 6:
+        return "…"
+    tag = value[0]
+    if tag == "const":
+        return repr(value[1])
+    if tag == "ref":
+        return str(value[1]).removeprefix("builtins.")
+    if tag == "param":
+        return str(value[2])
+    if tag == "self":
+        return "self"
+    if tag == "attr":
+        return f"{describe(value[1], depth + 1)}.{value[2]}"
+    if tag == "call":
+        return f"{describe(value[1], depth + 1)}({_few(value[2], depth)})"
+    if tag == "not":
+        return f"not {describe(value[1], depth + 1)}"
+    if tag == "bool":
+        return f" {value[1]} ".join(describe(v, depth + 1) for v in value[2])
+    if tag == "cmp":
+        return f"{describe(value[1], depth + 1)} {value[2]} {describe(value[3], depth + 1)}"
+    if tag in ("list", "tuple", "set"):
+        return f"[{_few(value[1], depth)}]"
+    return "…"
+
+
+def _few(values: Sequence[Value], depth: int) -> str:
+    shown = ", ".join(describe(v, depth + 1) for v in values[:3])
+    return shown + (", …" if len(values) > 3 else "")
