@@ -187,7 +187,10 @@ def parse(text: str) -> ast.Module:
 
 def _why_unparsed(error: SyntaxError) -> tuple[str, str]:
     message = error.msg or "invalid syntax"
-    if "Missing parentheses in call to 'print'" in message or "Missing parentheses in call to 'exec'" in message:
+    if (
+        "Missing parentheses in call to 'print'" in message
+        or "Missing parentheses in call to 'exec'" in message
+    ):
         return "python-2", "written for Python 2"
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     return (

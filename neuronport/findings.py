@@ -209,9 +209,7 @@ class TargetVerdict:
         if self.replacement:
             row["replacement"] = self.replacement
         if self.stages:
-            row["stages"] = {
-                s: {k: str(v) for k, v in w.items()} for s, w in self.stages.items()
-            }
+            row["stages"] = {s: {k: str(v) for k, v in w.items()} for s, w in self.stages.items()}
         return row
 
 

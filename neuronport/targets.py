@@ -79,7 +79,11 @@ def resolve(text: str) -> Target:
         raise TargetError(f"unknown path {name!r}; known: {', '.join(paths())}")
     sdk = ".".join(sdk.split(".")[:2]) or info.sdks[-1]
     if sdk not in info.sdks:
-        raise TargetError(f"the {name} path is not known in SDK {sdk}; known: {', '.join(info.sdks)}")
+        raise TargetError(
+            f"the {name} path is not known in SDK {sdk}; known: {', '.join(info.sdks)}"
+        )
     if chip and chip not in info.chips:
-        raise TargetError(f"the {name} path does not reach {chip!r}; known: {', '.join(info.chips)}")
+        raise TargetError(
+            f"the {name} path does not reach {chip!r}; known: {', '.join(info.chips)}"
+        )
     return Target(name, sdk, (chip,) if chip else info.chips, bool(chip))

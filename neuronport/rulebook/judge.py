@@ -88,7 +88,8 @@ class Judge:
             for detector in self.by_kind.get(event.kind, ()):
                 for hit in detector.check(event, view):
                     self._keep(
-                        found, self._hit(self.book.rules[detector.rule], hit, event, view, lines, role)
+                        found,
+                        self._hit(self.book.rules[detector.rule], hit, event, view, lines, role),
                     )
         findings = [f for f in found.values() if not f.is_reference]
         references = [f for f in found.values() if f.is_reference]

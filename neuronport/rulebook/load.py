@@ -21,11 +21,46 @@ from neuronport.rulebook.model import Fixture, Rulebook, RuleError, Spec
 _NOT_RULES = frozenset(("targets", "understanding", "operators"))
 _PATHS = ("native", "xla")
 _RULE_KEYS = frozenset(
-    "id title area effort why verdict guarded replacement fix evidence fires silent confidence".split()
+    [
+        "id",
+        "title",
+        "area",
+        "effort",
+        "why",
+        "verdict",
+        "guarded",
+        "replacement",
+        "fix",
+        "evidence",
+        "fires",
+        "silent",
+        "confidence",
+    ]
 )
 _ROW_KEYS = frozenset(
-    "name native xla kind replacement evidence fires silent on when unknown guarded confidence "
-    "distinctive area effort fix note removed title why".split()
+    [
+        "name",
+        "native",
+        "xla",
+        "kind",
+        "replacement",
+        "evidence",
+        "fires",
+        "silent",
+        "on",
+        "when",
+        "unknown",
+        "guarded",
+        "confidence",
+        "distinctive",
+        "area",
+        "effort",
+        "fix",
+        "note",
+        "removed",
+        "title",
+        "why",
+    ]
 )
 
 

@@ -150,7 +150,9 @@ def windows(raw: Any, where: str) -> tuple[Window, ...]:
     for row in raw:
         unknown = set(row) - {"verdict", "since", "until", "chips"}
         if unknown:
-            raise RuleError(f"{where}: unknown key in a verdict window: {', '.join(sorted(unknown))}")
+            raise RuleError(
+                f"{where}: unknown key in a verdict window: {', '.join(sorted(unknown))}"
+            )
         result.append(
             Window(
                 _verdict(row["verdict"], where),

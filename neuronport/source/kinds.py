@@ -232,10 +232,13 @@ class Kinds:
                             return Known("number", False)
                         if isinstance(default[1], str):
                             return Known("string", False)
-            if function.owner and value[1].rpartition(".")[2] in ("forward", "__call__"):
+            if (
+                function.owner
+                and value[1].rpartition(".")[2] in ("forward", "__call__")
+                and self._class_kind(function.owner) == "module"
+            ):
                 # What a module's forward is given is tensors, nearly always.
-                if self._class_kind(function.owner) == "module":
-                    return Known("tensor", False)
+                return Known("tensor", False)
         kind = table()["by_name"].get(name)
         return Known(kind, False) if kind else Known(UNKNOWN, True)
 
@@ -288,7 +291,31 @@ class Kinds:
 
 
 _DTYPES = frozenset(
-    "float32 float float64 double float16 half bfloat16 int8 uint8 int16 short int32 int int64 long "
-    "bool complex32 complex64 cfloat complex128 cdouble float8_e4m3fn float8_e5m2 "
-    "float8_e4m3fnuz float8_e5m2fnuz".split()
+    [
+        "float32",
+        "float",
+        "float64",
+        "double",
+        "float16",
+        "half",
+        "bfloat16",
+        "int8",
+        "uint8",
+        "int16",
+        "short",
+        "int32",
+        "int",
+        "int64",
+        "long",
+        "bool",
+        "complex32",
+        "complex64",
+        "cfloat",
+        "complex128",
+        "cdouble",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "float8_e4m3fnuz",
+        "float8_e5m2fnuz",
+    ]
 )

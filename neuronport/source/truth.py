@@ -19,6 +19,13 @@ from neuronport.source.index import Summary
 from neuronport.source.values import Resolver
 
 _MAX_DEPTH = 10
+_OF_ZERO: Mapping[str, Callable[[float], bool]] = {
+    ">": lambda n: n < 0,
+    ">=": lambda n: n <= 0,
+    "<": lambda n: n > 0,
+    "<=": lambda n: n >= 0,
+}
+"""What comparing 0 with a number gives."""
 _CUDA_DEVICE = re.compile(r"^cuda(:\d+)?$")
 
 
@@ -198,9 +205,13 @@ class Truth:
         if op in ("==", "!="):
             for one, other in ((left, right), (right, left)):
                 known, text = self.resolver.constant(module, one)
-                if known and isinstance(text, str) and _CUDA_DEVICE.match(text):
-                    if self._is_device(module, other):
-                        return op == "!="
+                if (
+                    known
+                    and isinstance(text, str)
+                    and _CUDA_DEVICE.match(text)
+                    and self._is_device(module, other)
+                ):
+                    return bool(op == "!=")
             a_known, a = self.resolver.constant(module, left)
             b_known, b = self.resolver.constant(module, right)
             if a_known and b_known:
@@ -209,22 +220,22 @@ class Truth:
         if op in ("in", "not in"):
             known, text = self.resolver.constant(module, left)
             if known and text == "cuda" and right is not None and right[0] not in ("list", "tuple"):
-                return (op == "not in") if self._is_device(module, right) else None
+                return bool(op == "not in") if self._is_device(module, right) else None
             if right is not None and right[0] in ("list", "tuple", "set"):
                 items = [i[1] for i in right[1] if i is not None and i[0] == "const"]
                 gpus = ("cuda", "xpu", "mps", "npu", "hpu", "musa", "mlu")
                 if items and len(items) == len(right[1]) and all(i in gpus for i in items):
-                    return op == "not in"
+                    return bool(op == "not in")
             return None
-        if op in (">", ">=", "<", "<=") and right is not None and right[0] == "const":
-            if self._of(module, left, depth + 1) is False and isinstance(right[1], int | float):
-                # A count of CUDA devices is 0.
-                return {
-                    ">": 0 > right[1],
-                    ">=": 0 >= right[1],
-                    "<": 0 < right[1],
-                    "<=": 0 <= right[1],
-                }[op]
+        if (
+            op in _OF_ZERO
+            and right is not None
+            and right[0] == "const"
+            and isinstance(right[1], int | float)
+            and self._of(module, left, depth + 1) is False
+        ):
+            # A count of CUDA devices is 0.
+            return _OF_ZERO[op](right[1])
         return None
 
     def _is_none(self, module: Summary, left: Value, op: str, depth: int) -> bool | None:

@@ -172,9 +172,7 @@ class Resolver:
             local = self.index.localize(star, module)
             inner = self.index.module(local)
             if inner is not None and value[1] in inner.exports:
-                yield from self._atoms(
-                    module, ("ref", f"{local}.{value[1]}"), chain, depth, seen
-                )
+                yield from self._atoms(module, ("ref", f"{local}.{value[1]}"), chain, depth, seen)
                 return
         yield Atom(module, value, chain)
 

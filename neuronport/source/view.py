@@ -18,7 +18,9 @@ _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
 class ModuleView:
     """What is known about one module and, through the index, about the values in it."""
 
-    def __init__(self, facts: ModuleFacts, index: TreeIndex, missing: Callable[[str], bool]) -> None:
+    def __init__(
+        self, facts: ModuleFacts, index: TreeIndex, missing: Callable[[str], bool]
+    ) -> None:
         self.facts = facts
         self.index = index
         self.summary = Summary(facts)

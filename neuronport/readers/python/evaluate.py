@@ -139,7 +139,6 @@ class _Reader:
         self.owner = ""
         """Dotted name of the class being read, or of the method's class."""
         self.in_class_body = False
-        self.self_names: dict[str, str] = {}
         self.function = ""
         self.returns: list[Value] = []
         self.calls: list[tuple[Value, int]] = []
@@ -598,11 +597,10 @@ class _Reader:
         if node.name in self.globals:
             self.module_env[node.name] = ref
         closures = self.closures if self.in_class_body else (self.env, *self.closures)
-        guards, loops, tries = self.guards, self.loops, self.tries
+        guards = self.guards
         for decorator in decorators:
             guards = (*guards, self.guard(decorator, True, node.lineno, "decorator"))
         parent = self.scope
-        self_names = self.self_names
 
         def later() -> None:
             self.run_function(
@@ -613,11 +611,10 @@ class _Reader:
                 returns,
                 decorators,
                 closures,
-                (guards, (), tries, parent, self_names),
+                (guards, parent),
             )
 
         self.deferred.append(later)
-        del loops
         return False
 
     def run_function(
@@ -648,22 +645,20 @@ class _Reader:
             self.globals,
             self.deferred,
         )
-        guards, loops, tries, parent, _ = around
+        guards, parent = around
         qualname = dotted[len(self.module) + 1 :]
         self.facts.scopes.append(Scope(qualname, "function", owner, node.lineno, parent))
         env: dict[str, Value] = {}
-        for name, _default, _annotation, kind in params:
+        for name, _default, _annotation, _kind in params:
             env[name] = ("param", dotted, name)
         if owner and params and params[0][3] == "pos":
             first = params[0][0]
             kinds = {d[1] for d in decorators if d is not None and d[0] == "ref"}
             if "builtins.staticmethod" not in kinds:
-                env[first] = (
-                    ("ref", owner) if "builtins.classmethod" in kinds else ("self", owner)
-                )
+                env[first] = ("ref", owner) if "builtins.classmethod" in kinds else ("self", owner)
         self.env = env
         self.closures = closures
-        self.guards, self.loops = guards, loops
+        self.guards, self.loops = guards, ()
         # What was caught around a definition does not catch what its body raises later.
         self.tries = ()
         self.scope = len(self.facts.scopes) - 1
@@ -885,9 +880,7 @@ class _Reader:
             self.role = ("index", base)
             index = self.expr(target.slice)
             if base is not None and base[0] not in ("dict", "list"):
-                self.emit(
-                    Event("item", self.span(target), self.ctx(), usage, base, (index, value))
-                )
+                self.emit(Event("item", self.span(target), self.ctx(), usage, base, (index, value)))
         elif cls is ast.Name:
             if usage == "del":
                 self.env.pop(target.id, None)
@@ -902,9 +895,7 @@ class _Reader:
         if cls is ast.Name:
             value = self.lookup(node.id)
             if value is not None and value[0] == "ref" and self.wanted(value[1]):
-                self.emit(
-                    Event("use", self.span(node), self.ctx(), value[1], role=usage)
-                )
+                self.emit(Event("use", self.span(node), self.ctx(), value[1], role=usage))
             return value
         if cls is ast.Constant:
             text = node.value
@@ -942,9 +933,7 @@ class _Reader:
             if base is not None and base[0] == "ref":
                 return ("ref", f"{base[1]}.{node.attr}")
             if node.attr in self.methods or node.attr in self.names:
-                self.emit(
-                    Event("attr", self.span(node), self.ctx(), node.attr, base, role="load")
-                )
+                self.emit(Event("attr", self.span(node), self.ctx(), node.attr, base, role="load"))
             return ("attr", base, node.attr)
         self.role = _OTHER
         return self.expr(node)
@@ -1034,9 +1023,7 @@ class _Reader:
                 self.calls.append((func_value, node.lineno))
             elif tag == "attr":
                 if method in self.methods:
-                    self.emit(
-                        Event("method", self.span(node), self.ctx(), method, receiver, a, k)
-                    )
+                    self.emit(Event("method", self.span(node), self.ctx(), method, receiver, a, k))
                     hit = False
                 if receiver is not None and receiver[0] in ("self", "v", "param", "attr"):
                     self.calls.append((func_value, node.lineno))
@@ -1052,17 +1039,16 @@ class _Reader:
         text = ""
         for part in node.values:
             if part.__class__ is ast.Constant:
-                parts.append(("const", part.value[:_MAX_TEXT]))
-                text += part.value[:_MAX_TEXT]
+                piece = str(part.value)[:_MAX_TEXT]
+                parts.append(("const", piece))
+                text += piece
             else:
                 self.role = _OTHER
                 value = self.expr(part.value)
                 parts.append(value)
                 text += "{}"
                 if value is not None and value[0] != "const":
-                    self.emit(
-                        Event("format", self.span(part.value), self.ctx(), "f-string", value)
-                    )
+                    self.emit(Event("format", self.span(part.value), self.ctx(), "f-string", value))
         result: Value = ("fstr", tuple(parts))
         self.role = role
         if self.search(text):
@@ -1229,9 +1215,7 @@ class _Reader:
             over = self.expr(generator.iter)
             if i == 0:
                 first = over
-            self.facts.loops.append(
-                Loop("comprehension", over, node.lineno, node.end_lineno)
-            )
+            self.facts.loops.append(Loop("comprehension", over, node.lineno, node.end_lineno))
             self.loops = (*self.loops, len(self.facts.loops) - 1)
             self.assign_quietly(generator.target, ("elem", over))
             for condition in generator.ifs:
@@ -1328,9 +1312,7 @@ def _replace(env: dict[str, Value], new: dict[str, Value]) -> dict[str, Value]:
     return env
 
 
-def _merge(
-    env: dict[str, Value], a: dict[str, Value], b: dict[str, Value]
-) -> dict[str, Value]:
+def _merge(env: dict[str, Value], a: dict[str, Value], b: dict[str, Value]) -> dict[str, Value]:
     merged = dict(a)
     for name, value in b.items():
         if name in merged:

@@ -257,7 +257,9 @@ class ModuleFacts:
 
     @classmethod
     def thaw(cls, frozen: tuple[Any, ...]) -> ModuleFacts:
-        (path, module, lines, exports, stars, functions, classes, definitions, scopes, guards) = frozen[:10]
+        (path, module, lines, exports, stars, functions, classes, definitions, scopes, guards) = (
+            frozen[:10]
+        )
         loops, contexts, events, comments = frozen[10:]
         return cls(
             path,

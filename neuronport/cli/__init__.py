@@ -1,0 +1,46 @@
+"""The command line: one file per command, found by being there and imported only when called."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import click
+
+from neuronport import __version__
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(i.name for i in pkgutil.iter_modules(__path__) if not i.name.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command = importlib.import_module(f"{__name__}.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", prog_name="neuronport")
+def cli() -> None:
+    """Audit and port PyTorch projects written for NVIDIA GPUs to AWS Trainium and Inferentia.
+
+    Begin with `neuronport audit PATH`: it looks, and only looks. Nothing of the audited project is
+    imported or run.
+    """
+
+
+def main() -> None:
+    """Run the command line; the exit status is that of the command."""
+    try:
+        cli(standalone_mode=True)
+    except BrokenPipeError:
+        # The reader of a pipe has gone (``| head``): no traceback for that.
+        sys.stderr.close()
+        raise SystemExit(141) from None

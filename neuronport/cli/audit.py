@@ -1,0 +1,266 @@
+"""``neuronport audit``: look at a tree and say what it means on Neuron."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import IO, Any
+
+import click
+
+LEVELS = ("error", "warning", "note", "none")
+
+
+def _formats() -> list[str]:
+    from neuronport.reporting.registry import formats
+
+    return list(formats())
+
+
+class _FormatChoice(click.ParamType[str]):
+    name = "format"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        if value not in _formats():
+            self.fail(f"{value!r} is not one of {', '.join(_formats())}", param, ctx)
+        return str(value)
+
+
+@click.command("audit")
+@click.argument("paths", nargs=-1, type=click.Path(allow_dash=True))
+@click.option(
+    "-t",
+    "--target",
+    multiple=True,
+    metavar="PATH[@SDK][:CHIP]",
+    help="Where the code is to run: native, native@2.33, xla@2.31:inf2 …; repeatable.",
+)
+@click.option(
+    "--select", multiple=True, metavar="WORD", help="Only these rules, areas or verdicts."
+)
+@click.option("--ignore", multiple=True, metavar="WORD", help="Not these rules, areas or verdicts.")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=_FormatChoice(),
+    help="What goes to stdout: text (default), full, json, sarif, github, gitlab, markdown.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT=FILE",
+    help="Also write a format to a file; repeatable.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(LEVELS),
+    help="Exit with 1 for findings at or above this level (default: error).",
+)
+@click.option(
+    "--fail-role",
+    "fail_roles",
+    multiple=True,
+    type=click.Choice(["code", "test", "example", "vendored"]),
+    help="Which parts of the project can fail the run (default: code).",
+)
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out (as in .gitignore).")
+@click.option(
+    "--include-ignored", is_flag=True, default=None, help="Also what .gitignore leaves out."
+)
+@click.option("--baseline", "baseline_file", metavar="FILE", help="Findings known and accepted.")
+@click.option("--write-baseline", metavar="FILE", help="Accept all findings of now into FILE.")
+@click.option("--no-config", is_flag=True, help="Read no pyproject.toml or neuronport.toml.")
+@click.option("--stdin-filename", default="<stdin>", metavar="NAME", help="What `-` is called.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), help="Processes (default: one per processor)."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing on stdout; the exit code says it.")
+def command(
+    paths: tuple[str, ...],
+    target: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    formats: tuple[str, ...],
+    outputs: tuple[str, ...],
+    fail_on: str | None,
+    fail_roles: tuple[str, ...],
+    exclude: tuple[str, ...],
+    include_ignored: bool | None,
+    baseline_file: str | None,
+    write_baseline: str | None,
+    no_config: bool,
+    stdin_filename: str,
+    jobs: int | None,
+    quiet: bool,
+) -> None:
+    """Say what in PATHS breaks, falls back to the CPU, recompiles or computes something else on
+    AWS Neuron: where, how sure, and who says so.
+
+    PATHS are files or folders (default: the current one); `-` reads one Python file from stdin.
+    The audit only looks: nothing is imported, run or changed.
+
+    \b
+    Exit status
+      0  nothing at or above --fail-on with confidence `likely` or more
+      1  something
+      2  usage or configuration error
+      3  a named path, or everything, could not be looked at
+    """
+    from neuronport import assemble, baseline, config
+    from neuronport.findings import Level, Role
+    from neuronport.pool import audit_python, processors
+    from neuronport.progress import Progress
+    from neuronport.rulebook.judge import Selection
+    from neuronport.rulebook.load import rulebook
+    from neuronport.rulebook.model import RuleError
+    from neuronport.targets import TargetError, default_target, resolve
+    from neuronport.workspace import NamedPathError, open_workspace
+
+    named = list(paths) or ["."]
+    files = _files(outputs)
+    try:
+        settings = config.Config() if no_config else config.find(_first_path(named))
+        words = list(target) or settings.get("target", [])
+        targets = list(dict.fromkeys(resolve(w) for w in words)) or [default_target()]
+        book = rulebook()
+        known_file = baseline_file or settings.get("baseline")
+        if known_file and not baseline_file and settings.file:
+            known_file = os.path.join(os.path.dirname(settings.file), known_file)
+        known = baseline.load(known_file) if known_file else {}
+        level = Level(fail_on or settings.get("fail-on", "error"))
+        roles = frozenset(Role(r) for r in fail_roles or settings.get("fail-roles", ["code"]))
+    except (TargetError, RuleError, config.ConfigError, baseline.BaselineError) as error:
+        _stop(str(error), assemble.EXIT_USAGE)
+    except ValueError as error:
+        _stop(f"{settings.file}: {error}", assemble.EXIT_USAGE)
+    selection = Selection(
+        list(select) or settings.get("select", []), list(ignore) or settings.get("ignore", [])
+    )
+    _check_selection(selection, book)
+    try:
+        workspace = open_workspace(
+            named,
+            exclude=settings.get("exclude", []),
+            extend_exclude=[*settings.get("extend-exclude", []), *exclude],
+            include_ignored=bool(
+                include_ignored if include_ignored is not None else settings.get("include-ignored")
+            ),
+            stdin=sys.stdin.buffer.read() if "-" in named else None,
+            stdin_name=stdin_filename,
+        )
+    except NamedPathError as error:
+        _stop(str(error), assemble.EXIT_NOT_LOOKED_AT)
+    python = [f for f in workspace.files if f.kind in ("python", "stub")]
+    progress = Progress(len(python), {"read": "reading", "judge": "judging"})
+    try:
+        part = audit_python(
+            python, targets, jobs or settings.get("jobs") or processors(), progress.step
+        )
+    finally:
+        progress.close()
+    result = assemble.assemble(
+        part=part,
+        workspace=workspace,
+        shown_root=" ".join(named),
+        targets=targets,
+        book=book,
+        selection=selection,
+        known=known,
+        fail_on=level,
+        fail_roles=roles,
+        command=[*named, *(f"--target={w}" for w in target)],
+    )
+    if write_baseline:
+        old = baseline.load(write_baseline) if os.path.exists(write_baseline) else {}
+        baseline.write(write_baseline, [*result.findings, *result.baselined], {**old, **known})
+        click.echo(f"{len(result.findings)} findings accepted in {write_baseline}", err=True)
+    _report(result, workspace, formats or (() if quiet else ("text",)), files)
+    raise SystemExit(0 if write_baseline else result.exit_code)
+
+
+def _first_path(named: Sequence[str]) -> str:
+    return next((p for p in named if p != "-"), ".")
+
+
+def _files(outputs: Sequence[str]) -> list[tuple[str, str]]:
+    result = []
+    for output in outputs:
+        name, separator, path = output.partition("=")
+        if not separator or not path:
+            raise click.BadParameter(
+                f"{output!r}: write FORMAT=FILE, for example sarif=audit.sarif"
+            )
+        if name not in _formats():
+            raise click.BadParameter(f"{name!r} is not one of {', '.join(_formats())}")
+        result.append((name, path))
+    return result
+
+
+def _check_selection(selection: Any, book: Any) -> None:
+    from neuronport.findings import Verdict
+
+    areas = {spec.area for spec in book.all()}
+    for word in (*selection.select, *selection.ignore):
+        if word in areas or word in set(Verdict) or book.get(word) is not None:
+            continue
+        prefix = word.rstrip("*")
+        if word.endswith(("*", "/")) and any(spec.id.startswith(prefix) for spec in book.all()):
+            continue
+        _stop(f"{word!r} is no rule, area or verdict; `neuronport rules` lists them", 2)
+
+
+def _report(
+    result: Any, workspace: Any, formats: Sequence[str], files: Sequence[tuple[str, str]]
+) -> None:
+    from neuronport.reporting.output import options_for, write
+    from neuronport.reporting.registry import named as format_named
+
+    source = _source_reader(workspace)
+    for name in formats:
+        write(format_named(name).render(result, options_for(sys.stdout, source=source)), sys.stdout)
+    for name, path in files:
+        try:
+            with open(path, "w", encoding="utf-8", newline="\n") as stream:
+                _write_file(
+                    format_named(name).render(result, options_for(stream, {}, source)), stream
+                )
+        except OSError as error:
+            _stop(f"{path}: cannot be written: {error.strerror}", 2)
+
+
+def _write_file(chunks: Any, stream: IO[str]) -> None:
+    from neuronport.reporting.output import write
+
+    write(chunks, stream)  # type: ignore[arg-type]
+
+
+def _source_reader(workspace: Any) -> Any:
+    from neuronport.workspace import (
+        Undecodable,
+        WorkspaceError,
+        decode_python,
+        read_source,
+        split_lines,
+    )
+
+    by_path = {f.path: f for f in workspace.files}
+
+    def lines(path: str) -> list[str] | None:
+        file = by_path.get(path)
+        if file is None:
+            return None
+        try:
+            return split_lines(decode_python(read_source(file)).text)
+        except (WorkspaceError, Undecodable):
+            return None
+
+    return lines
+
+
+def _stop(message: str, code: int) -> Any:
+    click.echo(f"neuronport: {message}", err=True)
+    raise SystemExit(code)
