@@ -164,8 +164,15 @@ def audit(folder: Path) -> dict[str, Any]:
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{known}" if known else str(ROOT)}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False)
     if done.returncode not in (0, 1):
-        raise AuditError(f"audit of {folder} ended with {done.returncode}: {done.stderr.decode()}")
-    result: dict[str, Any] = json.loads(done.stdout)
+        raise AuditError(
+            f"audit of {folder} ended with {done.returncode}: {done.stderr.decode(errors='replace')}"
+        )
+    try:
+        result: dict[str, Any] = json.loads(done.stdout)
+    except ValueError as error:
+        # a crash ends with 1 too
+        said = done.stderr.decode(errors="replace")
+        raise AuditError(f"audit of {folder} wrote no JSON: {said}") from error
     return result
 
 
