@@ -1,7 +1,7 @@
 """What is in a tree: which files, of what kind and role, how to read them and how to write one back.
 
-Nothing here knows Neuron, a rule or what a Python program means. Nothing is executed, and nothing
-but regular files inside the named paths is opened.
+Nothing here knows Neuron, a rule or what a Python program means. Nothing is executed. Only regular
+files are opened: those below the named paths, and git's own notes on what it ignores and tracks.
 """
 
 from neuronport.workspace.decode import (

@@ -113,21 +113,31 @@ def read_source(file: SourceFile, *, max_bytes: int | None = None) -> bytes:
     if isinstance(file, StdinFile):
         return file.data
     limit = max(DEFAULT_MAX_BYTES, file.size) if max_bytes is None else max_bytes
+    data = read_regular(file.absolute, limit + 1)
+    if len(data) > limit:
+        raise Unreadable("too-large", f"more than {limit:,} bytes")
+    return data
+
+
+def read_regular(path: str, at_most: int) -> bytes:
+    """The first bytes of a regular file; never blocks on a pipe, never follows a link.
+
+    Raises Unreadable with reason ``vanished``, ``unreadable`` or ``not-a-regular-file``.
+    """
     flags = os.O_RDONLY
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
         flags |= getattr(os, name, 0)
     try:
-        with open(os.open(file.absolute, flags), "rb") as opened:
+        with open(os.open(path, flags), "rb") as opened:
             state = os.fstat(opened.fileno())
             if not stat.S_ISREG(state.st_mode):
-                raise Unreadable("not-a-regular-file", "is no longer a regular file")
-            data = opened.read(limit + 1)
+                raise Unreadable("not-a-regular-file", "is not a regular file")
+            # ``read`` sets aside what it is asked for: ask for the limit only when the file grew.
+            data = opened.read(min(at_most, state.st_size + 1))
+            return data if len(data) <= state.st_size else data + opened.read(at_most - len(data))
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise Unreadable("not-a-regular-file", "was replaced by a link") from None
+            raise Unreadable("not-a-regular-file", "is a link") from None
         raise Unreadable(*reason_of(error)) from error
     except ValueError as error:  # a NUL in the name
         raise Unreadable("unreadable", str(error)) from error
-    if len(data) > limit:
-        raise Unreadable("too-large", f"more than {limit:,} bytes")
-    return data

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 from pathspec import GitIgnoreSpec
 
-_MAX_IGNORE_FILE = 1_000_000
+from neuronport.workspace.files import Unreadable, read_regular
+
+_MAX_SMALL = 1_000_000
 _NEVER = "(?!)"
 _FOLDER_MARK = re.compile(r"\(\?P<\w+>/\)")
 """Where pathspec's expression goes on to what is below a matching folder."""
@@ -113,11 +115,8 @@ def read_ignores(path: str) -> Ignores | None:
 def read_small(path: str) -> str:
     """The text of a small configuration file; empty when it is not there or is not a file."""
     try:
-        if os.path.islink(path) or not os.path.isfile(path):
-            return ""
-        with open(path, "rb") as file:
-            return file.read(_MAX_IGNORE_FILE).decode("utf-8", "surrogateescape")
-    except (OSError, ValueError):
+        return read_regular(path, _MAX_SMALL).decode("utf-8", "surrogateescape")
+    except Unreadable:
         return ""
 
 

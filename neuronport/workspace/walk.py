@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neuronport.findings import NotLookedAt, Role
 from neuronport.workspace.excludes import (
@@ -20,8 +20,10 @@ from neuronport.workspace.files import (
     NamedPathError,
     SourceFile,
     StdinFile,
+    Unreadable,
     Workspace,
     printable,
+    read_regular,
     reason_of,
 )
 from neuronport.workspace.ignoring import (
@@ -34,6 +36,7 @@ from neuronport.workspace.ignoring import (
 )
 from neuronport.workspace.kinds import LARGE_KINDS, kind_of, needs_head
 from neuronport.workspace.roles import role_in_folder, role_of_file, submodules
+from neuronport.workspace.tracked import Tracked
 
 _HEAD = 128
 
@@ -221,12 +224,12 @@ class _Walk:
 
     def below(self, start: str) -> None:
         """Everything in and below a named folder."""
-        stack = [(start, self._chain_above(start), Role.CODE)]
+        stack = [(start, self._above(start))]
         while stack:
-            folder, chain, role = stack.pop()
+            folder, inside = stack.pop()
             if folder not in self._walked:
                 self._walked.add(folder)
-                stack.extend(self._folder(folder, chain, role))
+                stack.extend(self._folder(folder, inside))
 
     def named_file(self, shown: str, opened: str) -> None:
         """A file the user named, whatever patterns say of it."""
@@ -248,9 +251,7 @@ class _Walk:
             if target not in self._walked and target not in self.files:
                 self._row(path, "link-to-excluded", f"leads to {self._shown(target)}", is_folder)
 
-    def _folder(
-        self, folder: str, chain: Chain | None, role: Role
-    ) -> Iterator[tuple[str, Chain | None, Role]]:
+    def _folder(self, folder: str, inside: _Inside) -> Iterator[tuple[str, _Inside]]:
         try:
             with os.scandir(folder) as scanned:
                 entries = list(scanned)
@@ -268,35 +269,38 @@ class _Walk:
             self._read_gitmodules(prefix)
         if not self._include_ignored:
             if ".git" in names:  # the patterns of an outer repository do not reach into this one
-                chain = _pushed(None, exclude_file(folder), prefix)
+                inside = _repository(folder, inside.role)
             if ".gitignore" in names:
-                chain = _pushed(chain, prefix + ".gitignore", prefix)
+                inside = inside.with_patterns(prefix + ".gitignore", prefix)
         for entry in entries:
             name = entry.name
             path = prefix + name
             try:
                 if entry.is_symlink() or _is_junction(path):
-                    self._link(entry, path, chain)
+                    self._link(entry, path, inside)
                 elif entry.is_dir(follow_symlinks=False):
                     child = native + name
                     if child in self._named.folders:
-                        yield child, chain, Role.CODE
-                    elif name not in NEVER and not self._left_out(name, path, chain, True):
-                        inner = Role.VENDORED if path in self._vendored else role
-                        yield child, chain, role_in_folder(inner, name)
+                        yield child, replace(inside, role=Role.CODE, ignored_by="")
+                    elif name not in NEVER and (below := self._judge(name, path, inside, True)):
+                        role = Role.VENDORED if path in self._vendored else inside.role
+                        yield child, replace(below, role=role_in_folder(role, name))
                 elif self._named.files and native + name in self._named.files:
                     continue
                 elif entry.is_file(follow_symlinks=False):
-                    if not self._left_out(name, path, chain, False):
+                    if self._judge(name, path, inside, False):
                         size = entry.stat(follow_symlinks=False).st_size
-                        self._add(name, folder_name, path, native + name, size, role)
+                        self._add(name, folder_name, path, native + name, size, inside.role)
                 else:
                     self._row(path, "not-a-regular-file", "a pipe, a socket or a device")
             except OSError as error:
                 self._row(path, *reason_of(error))
 
-    def _left_out(self, name: str, path: str, chain: Chain | None, is_folder: bool) -> bool:
-        """Do patterns leave the entry out? If so it is listed, a file when it would be read."""
+    def _judge(self, name: str, path: str, inside: _Inside, is_folder: bool) -> _Inside | None:
+        """``None``: patterns leave the entry out; it is listed then, a file when it would be read.
+
+        Else what holds below it.
+        """
         for reason, excludes in self._excludes:
             pattern = excludes.match(name, path, is_folder)
             if pattern is None:
@@ -307,22 +311,28 @@ class _Walk:
                 and os.path.isfile(f"{path}/__init__.py")
             ):
                 continue
-            self._left_out_row(name, path, reason, pattern, is_folder)
-            return True
-        pattern = chain.match(name, path, is_folder) if chain is not None else None
-        if pattern is None:
-            return False
-        self._left_out_row(name, path, "ignored", pattern, is_folder)
-        return True
+            count = inside.tracked.python_files(path) if inside.tracked and is_folder else 0
+            tracked = f"; Python files in it that git tracks: {count}" if count else ""
+            self._left_out_row(name, path, reason, pattern, is_folder, tracked)
+            return None
+        ignored_by = inside.ignored_by
+        if not ignored_by and inside.chain is not None:
+            ignored_by = inside.chain.match(name, path, is_folder) or ""
+        if not ignored_by:
+            return inside
+        if inside.tracked is not None and inside.tracked.holds(path, is_folder):
+            return replace(inside, ignored_by=ignored_by)
+        self._left_out_row(name, path, "ignored", ignored_by, is_folder)
+        return None
 
     def _left_out_row(
-        self, name: str, path: str, reason: str, pattern: str, is_folder: bool
+        self, name: str, path: str, reason: str, pattern: str, is_folder: bool, more: str = ""
     ) -> None:
         if is_folder or self._kind_by_name(name, path) != "other":
-            self._row(path, reason, f"by the pattern {printable(pattern)}", is_folder)
+            self._row(path, reason, f"by the pattern {printable(pattern)}{more}", is_folder)
 
-    def _link(self, entry: os.DirEntry[str], path: str, chain: Chain | None) -> None:
-        if self._left_out(entry.name, path, chain, False):
+    def _link(self, entry: os.DirEntry[str], path: str, inside: _Inside) -> None:
+        if not self._judge(entry.name, path, inside, False):
             return
         is_folder = os.path.isdir(path)
         matters = is_folder or self._kind_by_name(entry.name, path) != "other"
@@ -337,8 +347,8 @@ class _Walk:
                 self._links.append((path, folder, is_folder))
                 return
             if _posix(real).startswith(_prefix(real_folder)):
-                inside = _posix(real)[len(_prefix(real_folder)) :]
-                self._links.append((path, os.path.join(folder, *inside.split("/")), is_folder))
+                parts = _posix(real)[len(_prefix(real_folder)) :].split("/")
+                self._links.append((path, os.path.join(folder, *parts), is_folder))
                 return
         self._row(path, "link-out-of-tree", "leads out of the tree", is_folder)
 
@@ -373,42 +383,52 @@ class _Walk:
         for submodule in submodules(read_small(prefix + ".gitmodules")):
             self._vendored.add(prefix + submodule)
 
-    def _chain_above(self, start: str) -> Chain | None:
-        """The patterns that git would apply at ``start`` from the folders above it."""
+    def _above(self, start: str) -> _Inside:
+        """What git would apply at ``start`` from the folders above it."""
         repository = repository_root(start)
         if repository is None or repository == start:
-            return None
-        if os.path.isfile(os.path.join(repository, ".gitmodules")):
-            self._read_gitmodules(_prefix(repository))
+            return _Inside()
+        self._read_gitmodules(_prefix(repository))
         if self._include_ignored:
-            return None
-        chain = _pushed(None, exclude_file(repository), _prefix(repository))
-        folder = repository
+            return _Inside()
+        inside = _repository(repository, Role.CODE)
+        around = repository
         for part in os.path.relpath(start, repository).split(os.sep):
-            chain = _pushed(chain, os.path.join(folder, ".gitignore"), _prefix(folder))
-            folder = os.path.join(folder, part)
-        return chain
+            prefix = _prefix(around)
+            inside = inside.with_patterns(prefix + ".gitignore", prefix)
+            around = os.path.join(around, part)
+        return inside
 
 
-def _pushed(chain: Chain | None, ignore_file: str, prefix: str) -> Chain | None:
-    ignores = read_ignores(ignore_file)
-    return chain if ignores is None else Chain(ignores, len(prefix), chain)
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """What holds in a folder because of where it is."""
+
+    chain: Chain | None = None
+    tracked: Tracked | None = None
+    """The repository the folder is in."""
+    role: Role = Role.CODE
+    ignored_by: str = ""
+    """Git ignores the folder by this pattern: only what it tracks counts."""
+
+    def with_patterns(self, file: str, prefix: str) -> _Inside:
+        ignores = read_ignores(file)
+        if ignores is None:
+            return self
+        return replace(self, chain=Chain(ignores, len(prefix), self.chain))
+
+
+def _repository(root: str, role: Role) -> _Inside:
+    """A repository begins: patterns from outside do not reach into it."""
+    prefix = _prefix(root)
+    return _Inside(None, Tracked(root, prefix), role).with_patterns(exclude_file(root), prefix)
 
 
 def _head(path: str) -> bytes:
-    flags = os.O_RDONLY
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
     try:
-        descriptor = os.open(path, flags)
-    except OSError:  # told when it is read, if it is then
+        return read_regular(path, _HEAD)
+    except Unreadable:  # told when it is read, if it is then
         return b""
-    try:
-        return os.read(descriptor, _HEAD)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
 
 
 if sys.platform == "win32":
