@@ -157,6 +157,8 @@ class AuditError(Exception):
 def audit(folder: Path) -> dict[str, Any]:
     """The JSON of ``neuronport audit`` on ``folder``, paths relative to it."""
     command = [sys.executable, "-P", "-m", "neuronport", "audit", ".", "--format", "json"]
+    # what the tree says to leave out, it is still judged on
+    command += ["--no-config", "--include-ignored"]
     for target in TARGETS:
         command += ["--target", target]
     # -P: the audited tree must not be importable, whatever its files are called

@@ -302,8 +302,12 @@ def main() -> int:
     )
     parser.add_argument("--timeout", type=float, default=900, help="seconds for one run")
     parser.add_argument("--python", default=sys.executable, help="interpreter of audit and parse")
-    parser.add_argument("--ruff", default=tool_beside("ruff"), help="the ruff to compare with")
-    parser.add_argument("--torchfix", default=tool_beside("torchfix"), help="likewise")
+    parser.add_argument(
+        "--ruff", default=tool_beside("ruff"), help="the ruff to compare with; empty: leave out"
+    )
+    parser.add_argument(
+        "--torchfix", default=tool_beside("torchfix"), help="likewise; empty: leave out"
+    )
     parser.add_argument("--no-memory", dest="memory", action="store_false")
     parser.add_argument("--json", type=Path, help="write everything as JSON into this file")
     args = parser.parse_args()
@@ -320,7 +324,7 @@ def main() -> int:
         return 2
     for other in ("ruff", "torchfix"):
         path = getattr(args, other)
-        if path is None:
+        if not path:
             print(f"{other} is not installed, left out")
         else:
             version = subprocess.run(
