@@ -40,6 +40,8 @@ _RULE_KEYS = frozenset(
 _ROW_KEYS = frozenset(
     [
         "name",
+        "also",
+        "variant",
         "native",
         "xla",
         "kind",
@@ -221,6 +223,8 @@ def _table(raw: dict[str, Any], file: str) -> Iterator[Spec]:
         ]
         on = row.get("on") or ("method" if is_method(base) else "use")
         suffix = f"#{on}" if on == "import" else ""
+        if "variant" in row:
+            suffix += f":{row['variant']}"
         yield Spec(
             id=f"api/{name}{suffix}",
             title=row.get("title", f"{raw.get('title', raw['namespace'])}: {name}"),
@@ -237,6 +241,7 @@ def _table(raw: dict[str, Any], file: str) -> Iterator[Spec]:
             file=file,
             confidence=Confidence(row.get("confidence", "certain")),
             name=name,
+            also=tuple(row.get("also", ())),
             kind=row.get("kind", "none"),
             on=on,
             when=tuple(model.condition(c, where) for c in row.get("when", ())),
@@ -258,13 +263,13 @@ def _index(digest: str, rules: dict[str, Spec], rows: dict[str, Spec]) -> Rulebo
     imports: dict[str, list[Spec]] = {}
     methods: dict[str, list[Spec]] = {}
     for spec in rows.values():
-        if spec.on == "import":
-            imports.setdefault(spec.name.removesuffix(".*"), []).append(spec)
-            continue
-        if spec.name.endswith(".*"):
-            prefixes.setdefault(spec.name[:-2], []).append(spec)
-            continue
-        exact.setdefault(spec.name, []).append(spec)
+        for name in (spec.name, *spec.also):
+            if spec.on == "import":
+                imports.setdefault(name.removesuffix(".*"), []).append(spec)
+            elif name.endswith(".*"):
+                prefixes.setdefault(name[:-2], []).append(spec)
+            else:
+                exact.setdefault(name, []).append(spec)
         if spec.on == "method":
             methods.setdefault(spec.name.rpartition(".")[2], []).append(spec)
     return Rulebook(digest, rules, rows, exact, prefixes, imports, methods)

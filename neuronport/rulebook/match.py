@@ -69,18 +69,21 @@ def candidates(dotted: str, book: Rulebook) -> Sequence[Spec]:
 def _uses(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
     dotted = view.index.canonical(event.name, view.summary)
     called = event.role in ("call", "decorator")
-    specs = candidates(dotted, book)
-    for spec in specs:
+    plain: list[Spec] = []
+    spoke = False
+    for spec in candidates(dotted, book):
         if spec.on == "call" and not called:
             continue
-        if spec.when:
-            confidence = _conditions(spec, event, view) if called or event.args else None
-            if confidence is None:
-                continue
-        else:
-            confidence = Confidence.CERTAIN
-        yield Matched(spec, dotted, confidence, False)
-        return
+        if not spec.when:
+            plain.append(spec)
+            continue
+        confidence = _conditions(spec, event, view) if called or event.args else None
+        if confidence is not None:
+            spoke = True
+            yield Matched(spec, dotted, confidence, False)
+    # A row without conditions speaks where none of its variants did.
+    if plain and not spoke:
+        yield Matched(plain[0], dotted, Confidence.CERTAIN, False)
 
 
 def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
@@ -88,6 +91,7 @@ def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
     if not specs:
         return
     best: Matched | None = None
+    spoke: list[Matched] = []
     for spec in specs:
         if event.kind == "attr" and spec.on == "call":
             continue
@@ -100,10 +104,14 @@ def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
                 continue
             confidence = weakest(confidence, condition)
         found = Matched(spec, spec.name, confidence, False)
+        spoke.append(found)
         if best is None or _surer(found, best):
             best = found
     if best is not None:
-        yield best
+        # One class speaks, with all of its variants that hold.
+        yield from (
+            m for m in spoke if m is best or (m.spec.name == best.spec.name and m.spec.when)
+        )
 
 
 def _surer(a: Matched, b: Matched) -> bool:

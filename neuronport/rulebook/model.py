@@ -85,6 +85,8 @@ class Spec:
     confidence: Confidence = Confidence.CERTAIN
     # Rows only:
     name: str = ""
+    also: tuple[str, ...] = ()
+    """Other dotted names of the same thing."""
     kind: str = ""
     on: str = ""
     when: tuple[Condition, ...] = ()
