@@ -1,0 +1,1 @@
+"""Naming, choosing, moving to, gating on and defaulting to CUDA."""

@@ -1,0 +1,182 @@
+"""Device strings and the places they stand in, shared by the rules of this area."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from neuronport.findings import Confidence
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source.view import ModuleView
+
+STRINGS = r"^\s*cuda(:(\d+|\{\}|%[dsi])?)?\s*$"
+"""``cuda``, ``cuda:0``, ``f"cuda:{n}"``, ``"cuda:%d"``, ``"cuda:" + …``."""
+DEVICE = re.compile(STRINGS)
+DEVICE_WORD = re.compile(
+    r"(^|[^a-z])(dev|devs|device|devices|accelerator|map_location|location)([^a-z]|$)|device", re.I
+)
+"""In a name: it holds a device."""
+OTHER_DEVICES = frozenset(
+    ["cpu", "xpu", "mps", "npu", "hpu", "mlu", "musa", "xla", "ipu", "meta", "hip", "vulkan", "opencl", "privateuseone", "neuron", "tpu", "gaudi", "dml", "directml", "sdaa"]
+)
+_TEXT_FUNCTIONS = frozenset(["print", "len", "repr", "format", "input", "open", "isinstance", "hash", "ord"])
+_LOGGING = frozenset(["debug", "info", "warning", "warn", "error", "critical", "exception", "log", "print", "write"])
+_TEXT_METHODS = frozenset(
+    ["replace", "split", "rsplit", "partition", "rpartition", "join", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "count", "find", "index", "append", "extend", "add", "remove", "discard", "pop", "setdefault", "update", "encode", "endswith", "match", "search", "sub", "fullmatch", "findall", "compile", "glob", "import_module"]
+)
+_ARGUMENT_METHODS = frozenset(
+    ("add_argument", "option", "Option", "add_option", "Argument", "DEFINE_string")
+)
+_PLACING_METHODS = frozenset(
+    ("to", "type", "cuda", "new_zeros", "new_ones", "new_full", "new_empty", "to_empty")
+)
+
+
+def unwrap(role: Any) -> tuple[Any, bool, bool]:
+    """A role without the list and conditional expression around it: ``(role, in list, in branch)``."""
+    listed = branched = False
+    while role and role[0] in ("elem", "branch"):
+        listed = listed or role[0] == "elem"
+        branched = branched or role[0] == "branch"
+        role = role[1]
+    return role, listed, branched
+
+
+def is_compared(role: Any) -> bool:
+    return bool(role) and role[0] == "compare"
+
+
+def is_option(role: Any, view: ModuleView) -> bool:
+    """Whether a role is an argument of a declaration of a command line option."""
+    if role[0] == "method":
+        return role[2] in _ARGUMENT_METHODS
+    if role[0] == "arg":
+        return callee_name(role[1], view) in _ARGUMENT_METHODS
+    return False
+
+
+def callee_name(func: Value, view: ModuleView) -> str:
+    """The last part of what is called."""
+    if func is None:
+        return ""
+    if func[0] == "attr":
+        return str(func[2])
+    if func[0] == "ref":
+        return str(func[1]).rpartition(".")[2]
+    return view.name(func).rpartition(".")[2]
+
+
+def place(event: Event, view: ModuleView) -> tuple[Confidence, str] | None:
+    """How surely a device string at its place means a device, and the place in words.
+
+    None: the string is no device there (a log message, a text operation …).
+    """
+    role, _, _ = unwrap(event.role)
+    kind = role[0]
+    if kind == "arg":
+        return _argument(role[1], role[2], view)
+    if kind == "method":
+        return _method(role[2], role[3], role[1], view)
+    if kind in ("assign", "attr", "field"):
+        name = str(role[-1])
+        if DEVICE_WORD.search(name) or "cuda" in name.lower():
+            return Confidence.CERTAIN, f"assigned to {name}"
+        if re.search(
+            r"name|key|label|prefix|suffix|title|extra|backend|mode|kind|path|dir", name, re.I
+        ):
+            return Confidence.POSSIBLE, f"assigned to {name}"
+        return Confidence.LIKELY, f"assigned to {name}"
+    if kind == "default":
+        name = str(role[2])
+        sure = Confidence.CERTAIN if DEVICE_WORD.search(name) else Confidence.LIKELY
+        return sure, f"default of parameter {name}"
+    if kind == "value":
+        key = role[1]
+        if isinstance(key, str) and DEVICE_WORD.search(key):
+            return Confidence.CERTAIN, f"value of {key!r}"
+        return Confidence.LIKELY if key is not None else Confidence.POSSIBLE, "value in a dict"
+    if kind == "return":
+        return Confidence.LIKELY, "returned"
+    if kind in ("index", "key", "raise", "test"):
+        return None
+    if kind == "compare":
+        return Confidence.CERTAIN, "compared"
+    # A statement of its own, or part of an expression such as ``"cuda:" + str(rank)``.
+    return Confidence.LIKELY, "in an expression"
+
+
+def _argument(func: Value, key: Any, view: ModuleView) -> tuple[Confidence, str] | None:
+    name = view.name(func)
+    last = callee_name(func, view)
+    if isinstance(key, str):
+        if DEVICE_WORD.search(key) or key == "cuda":
+            return Confidence.CERTAIN, f"argument {key} of {last}"
+        if key in ("help", "description", "name", "msg", "message", "reason", "id", "ids", "extra"):
+            return None
+        if key in ("default", "value", "const"):
+            return Confidence.LIKELY, f"{key} of {last}"
+        return Confidence.POSSIBLE, f"argument {key} of {last}"
+    if name.startswith("builtins.") and last in _TEXT_FUNCTIONS:
+        return None
+    if name in ("builtins.getattr", "builtins.hasattr", "builtins.setattr", "builtins.delattr"):
+        return None
+    if last in _LOGGING or name.startswith(
+        ("logging.", "warnings.", "re.", "os.", "sys.", "importlib.")
+    ):
+        return None
+    if last.endswith(("Error", "Exception", "Warning")):
+        return None
+    if name in (
+        "torch.device",
+        "torch.set_default_device",
+        "torch.get_device_module",
+        "torch.autocast",
+        "torch.amp.autocast",
+        "torch.Generator",
+        "torch.amp.GradScaler",
+    ):
+        return Confidence.CERTAIN, f"given to {last}"
+    if name.startswith("torch."):
+        return Confidence.LIKELY, f"given to {last}"
+    if DEVICE_WORD.search(last):
+        return Confidence.LIKELY, f"given to {last}"
+    if name.endswith("parametrize") or last in ("param",):
+        return Confidence.LIKELY, "a test parameter"
+    if not last:
+        return Confidence.POSSIBLE, "given to a call"
+    target = view.resolver.callee(view.summary, func)
+    if target is not None and isinstance(key, int):
+        params = [p[0] for p in target[1].params if p[3] == "pos"]
+        if target[1].owner and params:
+            params = params[1:]
+        if key < len(params):
+            sure = Confidence.CERTAIN if DEVICE_WORD.search(params[key]) else Confidence.POSSIBLE
+            return sure, f"parameter {params[key]} of {last}"
+    return Confidence.POSSIBLE, f"given to {last}"
+
+
+def _method(
+    name: str, key: Any, receiver: Value, view: ModuleView
+) -> tuple[Confidence, str] | None:
+    if name in _LOGGING or name in _TEXT_METHODS:
+        return None
+    if isinstance(key, str):
+        if DEVICE_WORD.search(key):
+            return Confidence.CERTAIN, f"argument {key} of .{name}()"
+        if key in ("help", "description", "name", "msg", "message", "metavar"):
+            return None
+        if key == "default":
+            return Confidence.LIKELY, f"default of .{name}()"
+        return Confidence.POSSIBLE, f"argument {key} of .{name}()"
+    if name in _PLACING_METHODS:
+        known = view.kind(receiver).kind
+        if known in ("string", "array"):
+            return None
+        return Confidence.CERTAIN, f"given to .{name}()"
+    if name in ("get", "getattr", "getenv") and key == 1:
+        return Confidence.LIKELY, f"default of .{name}()"
+    if name == "startswith":
+        return Confidence.CERTAIN, "compared"
+    if DEVICE_WORD.search(name):
+        return Confidence.LIKELY, f"given to .{name}()"
+    return Confidence.POSSIBLE, f"given to .{name}()"

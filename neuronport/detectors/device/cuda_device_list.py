@@ -1,0 +1,50 @@
+"""A list, table or set of choices of devices that Neuron is not in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.detectors.device import _strings
+from neuronport.findings import Confidence, Verdict
+from neuronport.readers.python.facts import Event
+from neuronport.source.view import ModuleView
+
+EVENTS = ("str",)
+STRINGS = _strings.STRINGS
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if not _strings.DEVICE.search(event.name):
+        return
+    role, listed, branched = _strings.unwrap(event.role)
+    if role[0] == "key" and not listed:
+        yield Hit(
+            event.span,
+            "a table by device that has a row for CUDA",
+            Confidence.POSSIBLE,
+            verdict=Verdict.LOCKS_IN,
+        )
+        return
+    if not listed or branched:
+        return
+    if _strings.is_option(role, view):
+        if role[-1] == "choices" or (role[0] == "arg" and role[-1] == 0):
+            yield Hit(
+                event.span,
+                "the choices of a command line option: `neuron` is refused",
+                Confidence.LIKELY,
+                verdict=Verdict.BREAKS,
+            )
+        return
+    if _strings.is_compared(role):
+        yield Hit(
+            event.span,
+            "a list of devices that something is looked up in: a Neuron device is not in it",
+            Confidence.CERTAIN,
+        )
+        return
+    found = _strings.place(event, view)
+    if found is None:
+        return
+    yield Hit(event.span, f"a list of devices, {found[1]}", found[0])

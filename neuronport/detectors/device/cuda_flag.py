@@ -1,0 +1,48 @@
+"""A switch that stands for CUDA, read or set: ``args.cuda``, ``opt.gpu_ids``, ``self.use_cuda``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.findings import Confidence
+from neuronport.readers.python.facts import Event
+from neuronport.source.view import ModuleView, describe
+
+NAMES = frozenset(
+    ["cuda", "no_cuda", "use_cuda", "nocuda", "gpu", "gpus", "use_gpu", "no_gpu", "gpu_id", "gpu_ids", "gpuid", "ngpu", "n_gpu", "ngpus", "num_gpus", "n_gpus", "cuda_device", "cuda_id", "on_gpu", "with_cuda", "enable_cuda", "gpu_num", "gpu_index", "use_gpus", "gpu_list", "device_ids", "multi_gpu", "ngpus_per_node", "gpus_per_node", "cuda_available", "has_cuda"]
+)
+EVENTS = ("attr", "param")
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.name not in NAMES:
+        return
+    if event.kind == "param":
+        if event.name in ("device_ids", "cuda"):
+            return
+        yield Hit(event.span, f"the parameter {event.name} stands for CUDA", Confidence.LIKELY)
+        return
+    if view.kind(event.value).kind in ("tensor", "module", "array", "device", "class", "name"):
+        return
+    base = event.value
+    if base is not None and base[0] == "ref":
+        return
+    confidence = Confidence.LIKELY if _is_settings(event, view) else Confidence.POSSIBLE
+    yield Hit(event.span, f"{describe(event.value)}.{event.name} stands for CUDA", confidence)
+
+
+def _is_settings(event: Event, view: ModuleView) -> bool:
+    """Whether the base is what holds settings: parsed arguments, a configuration, self."""
+    base = event.value
+    if base is None:
+        return False
+    if base[0] == "self":
+        return True
+    text = describe(base).rpartition(".")[2].lower()
+    if base[0] == "v":
+        text = view.summary.definitions[base[1]].name.lower()
+    return any(
+        word in text
+        for word in ("arg", "opt", "conf", "cfg", "param", "flag", "setting", "hparam", "self")
+    )
