@@ -97,10 +97,35 @@ def _rule(line: str) -> _Rule | None:
         expression = getattr(translated, "regex", None)
         if expression is None:
             return None
-        compiled = re.compile(_FOLDER_MARK.sub(_NEVER, expression.pattern), re.DOTALL)
+        compiled = re.compile(_tamed(_FOLDER_MARK.sub(_NEVER, expression.pattern)), re.DOTALL)
     except (ValueError, re.error):  # git never matches a pattern it cannot make sense of
         return None
     return _Rule(compiled, not pattern.startswith("!"), only_folders, only_name, pattern)
+
+
+def _tamed(expression: str) -> str:
+    """The same expression, in which many stars in one name do not try every way to share it out.
+
+    What stands between two stars matches a fixed number of characters, so the first place it is
+    found is as good as any: ``*a*b*`` becomes ``(?>[^/]*?a)(?>[^/]*?b)[^/]*``.
+    """
+    done: list[str] = []
+    star: int | None = None
+    for token in _TOKEN.findall(expression):
+        if token == "[^/]*":
+            if star is not None:
+                between = "".join(done[star + 1 :])
+                done[star:] = [f"(?>[^/]*?{between})"]
+            star = len(done)
+        elif token in ("/", "(", ")", "|", "?", "+", "*", "$", "^"):
+            star = None  # another name, or the expression's own structure
+        elif len(token) > 1 and token[0] == "[" and token != "[^/]":
+            token = f"(?!/){token}"  # a bracket never matches the slash between names
+        done.append(token)
+    return "".join(done)
+
+
+_TOKEN = re.compile(r"\\.|\[\^/\]\*|\[\^?\]?[^\]]*\]|.", re.DOTALL)
 
 
 def read_ignores(path: str) -> Ignores | None:

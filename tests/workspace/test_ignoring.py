@@ -87,6 +87,14 @@ def kept_by_us(folder: Path) -> set[str]:
         "*.p[yz]",
         "a/b/\n!b",
         "a*/x.py",
+        "*a*b*",
+        "/a[!y]b/x.py",
+        "/a[.-0]b/x.py",
+        "**x*.py*",
+        "*b*/*.py",
+        "a*[bc]*/?*",
+        "*[!x]*.p*y",
+        "a/*b*/*x*.*y*",
     ],
 )
 def test_a_pattern_means_what_it_means_to_git(tmp_path: Path, patterns: str) -> None:
@@ -101,7 +109,9 @@ _NAMES = st.sampled_from(["a", "b", "ab", "c"])
 _FOLDERS = st.lists(_NAMES, max_size=3).map("/".join)
 _PART = st.one_of(
     _NAMES,
-    st.sampled_from(["*", "**", "?", "a*", "*b", "[ab]", "[!a]", "x.py", "*.py", "?.py", "y*"]),
+    st.sampled_from(
+        ["*", "**", "?", "a*", "*b", "[ab]", "[!a]", "x.py", "*.py", "?.py", "y*", "*x*.*", "*?*"]
+    ),
 )
 _PATTERN = st.builds(
     lambda bang, lead, parts, tail: bang + lead + "/".join(parts) + tail,
@@ -207,6 +217,12 @@ def test_a_linked_work_tree_shares_the_exclude_file(tmp_path: Path) -> None:
 def test_patterns_that_make_no_sense_match_nothing(tmp_path: Path) -> None:
     grow(tmp_path, {".gitignore": "[\nx\\\n[z-a]\n***\\\n", "x.py": ""})
     assert kept_by_us(tmp_path) == {"x.py"}
+
+
+def test_many_stars_do_not_hang(tmp_path: Path) -> None:
+    pattern = "*a" * 40 + "b"
+    grow(tmp_path, {".gitignore": f"{pattern}\nx/{pattern}\n", "x/" + "a" * 200 + ".py": ""})
+    assert len(kept_by_us(tmp_path)) == 1
 
 
 def test_a_folder_in_the_place_of_gitignore_is_no_crash(tmp_path: Path) -> None:
