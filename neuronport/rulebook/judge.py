@@ -22,7 +22,7 @@ from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Span
 from neuronport.rulebook.match import Matched, matches, missing_packages
 from neuronport.rulebook.model import Rulebook, Spec
 from neuronport.source.index import TreeIndex
-from neuronport.source.view import ModuleView, describe
+from neuronport.source.view import ModuleView
 from neuronport.targets import Target
 
 _WEAK = frozenset((EvidenceKind.INFERRED, EvidenceKind.REPORTED))
@@ -212,7 +212,7 @@ def _message(spec: Spec, match: Matched) -> str:
 
 def _condition(guard: Guard | None, view: ModuleView, event: Event, skipped: bool) -> str:
     if guard is not None:
-        text = describe(guard.test)
+        text = view.text(guard.test)
         return text if guard.polarity else f"not ({text})"
     if skipped and event.kind == "import":
         return "except ImportError"

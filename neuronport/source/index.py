@@ -9,6 +9,7 @@ from neuronport.readers.python.facts import (
     Class,
     Definition,
     Function,
+    Guard,
     ModuleFacts,
     Scope,
     Value,
@@ -28,6 +29,7 @@ class Summary:
         "definitions",
         "exports",
         "functions",
+        "guards",
         "module",
         "path",
         "scopes",
@@ -43,6 +45,7 @@ class Summary:
         self.classes = facts.classes
         self.definitions = facts.definitions
         self.scopes = facts.scopes
+        self.guards = facts.guards
 
     def freeze(self) -> bytes:
         return marshal.dumps(
@@ -55,6 +58,7 @@ class Summary:
                 {k: tuple(v) for k, v in self.classes.items()},
                 [tuple(v) for v in self.definitions],
                 [tuple(v) for v in self.scopes],
+                [tuple(v) for v in self.guards],
             )
         )
 
@@ -67,6 +71,7 @@ class Summary:
         self.classes = {k: Class(*v) for k, v in data[5].items()}
         self.definitions = [Definition(*v) for v in data[6]]
         self.scopes = [Scope(*v) for v in data[7]]
+        self.guards = [Guard(*v) for v in data[8]]
         return self
 
 

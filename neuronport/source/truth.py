@@ -26,7 +26,12 @@ _OF_ZERO: Mapping[str, Callable[[float], bool]] = {
     "<=": lambda n: n >= 0,
 }
 """What comparing 0 with a number gives."""
+_VENDORS = ("cuda", "xpu", "mps", "npu", "hpu", "musa", "mlu")
 _CUDA_DEVICE = re.compile(r"^cuda(:\d+)?$")
+
+
+def _is_cuda(texts: list[Any] | None) -> bool:
+    return bool(texts) and all(isinstance(t, str) and _CUDA_DEVICE.match(t) for t in texts or ())
 
 
 @cache
@@ -182,6 +187,61 @@ class Truth:
                 return self._of(target[0], target[1].returns[0], depth + 1)
         return None
 
+    def choices(self, module: Summary, value: Value, depth: int = 0) -> list[Any] | None:
+        """Every literal a value can be on a Neuron host, or None when that is not known."""
+        if value is None or depth > _MAX_DEPTH:
+            return None
+        tag = value[0]
+        if tag == "const":
+            return [value[1]]
+        if tag == "v":
+            definition = module.definitions[value[1]]
+            return self.choices(module, definition.value, depth + 1)
+        if tag == "any":
+            live = [v for v in value[1] if not self._dead(module, v)]
+            return self._union(module, live or list(value[1]), depth)
+        if tag == "if":
+            test = self._of(module, value[1], depth + 1)
+            branches = value[2:] if test is None else [value[2] if test else value[3]]
+            return self._union(module, list(branches), depth)
+        if tag == "call":
+            func = value[1]
+            if func is not None and func[0] == "ref":
+                if func[1] in ("torch.device", "builtins.str") and value[2]:
+                    return self.choices(module, value[2][0], depth + 1)
+                found = self.resolver.index.function(self.resolver.index.canonical(func[1], module))
+                if found is not None and not found[1].params and found[1].returns:
+                    return self._union(found[0], list(found[1].returns), depth)
+        if tag == "attr" and value[2] == "type":
+            inner = self.choices(module, value[1], depth + 1)
+            if inner is not None and all(isinstance(i, str) for i in inner):
+                return [i.partition(":")[0] for i in inner]
+            return None
+        if tag in ("attr", "ref"):
+            atoms = self.resolver.follow(module, value)
+            if not atoms or any(a.value is None or a.value[0] in ("attr", "ref") for a in atoms):
+                return None
+            parts = [self.choices(a.module, a.value, depth + 1) for a in atoms]
+            return None if None in parts else [i for part in parts for i in part or ()]
+        return None
+
+    def _union(self, module: Summary, values: list[Value], depth: int) -> list[Any] | None:
+        result: list[Any] = []
+        for value in values:
+            part = self.choices(module, value, depth + 1)
+            if part is None:
+                return None
+            result += [i for i in part if i not in result]
+        return result
+
+    def _dead(self, module: Summary, value: Value) -> bool:
+        """Whether a variable is assigned only where a Neuron host does not come."""
+        if value is None or value[0] != "v":
+            return False
+        return any(
+            self.skipped(module, module.guards[i]) for i in module.definitions[value[1]].guards
+        )
+
     def _is_device(self, module: Summary, value: Value) -> bool:
         """Whether a value names a device: its type, or something called device."""
         if value is None:
@@ -203,28 +263,29 @@ class Truth:
         if op in ("is", "is not") and right == ("const", None):
             return self._is_none(module, left, op, depth)
         if op in ("==", "!="):
-            for one, other in ((left, right), (right, left)):
-                known, text = self.resolver.constant(module, one)
-                if (
-                    known
-                    and isinstance(text, str)
-                    and _CUDA_DEVICE.match(text)
-                    and self._is_device(module, other)
-                ):
+            lefts, rights = self.choices(module, left), self.choices(module, right)
+            if lefts is not None and rights is not None:
+                return self._agree([(a == b) is (op == "==") for a in lefts for b in rights])
+            for text, other in ((rights, left), (lefts, right)):
+                if _is_cuda(text) and self._is_device(module, other):
                     return bool(op == "!=")
-            a_known, a = self.resolver.constant(module, left)
-            b_known, b = self.resolver.constant(module, right)
-            if a_known and b_known:
-                return (a == b) is (op == "==")
             return None
         if op in ("in", "not in"):
-            known, text = self.resolver.constant(module, left)
-            if known and text == "cuda" and right is not None and right[0] not in ("list", "tuple"):
+            lefts, rights = self.choices(module, left), self.choices(module, right)
+            if lefts is not None and rights is not None:
+                try:
+                    return self._agree([(a in b) is (op == "in") for a in lefts for b in rights])
+                except TypeError:
+                    return None
+            if _is_cuda(lefts) and right is not None and right[0] not in ("list", "tuple", "set"):
                 return bool(op == "not in") if self._is_device(module, right) else None
             if right is not None and right[0] in ("list", "tuple", "set"):
                 items = [i[1] for i in right[1] if i is not None and i[0] == "const"]
-                gpus = ("cuda", "xpu", "mps", "npu", "hpu", "musa", "mlu")
-                if items and len(items) == len(right[1]) and all(i in gpus for i in items):
+                if len(items) < len(right[1]):
+                    return None
+                if lefts is not None:
+                    return self._agree([(a in items) is (op == "in") for a in lefts])
+                if items and all(i in _VENDORS for i in items) and self._is_device(module, left):
                     return bool(op == "not in")
             return None
         if (

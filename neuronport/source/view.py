@@ -101,6 +101,10 @@ class ModuleView:
         """What a condition is on a Neuron host, or None."""
         return self.truth.of(self.summary, value)
 
+    def text(self, value: Value) -> str:
+        """A value in words, for messages."""
+        return describe(value, self.summary)
+
     @staticmethod
     def argument(event: Event, name: str, position: int | None = None) -> Value:
         """An argument of a call by keyword or position; None: not given."""
@@ -122,34 +126,41 @@ class ModuleView:
         return position is not None and event.args is not None and position < len(event.args)
 
 
-def describe(value: Value, depth: int = 0) -> str:
+def describe(value: Value, module: Summary, depth: int = 0) -> str:
     """A value in words as close to the source as its facts allow; for messages only."""
     if value is None or depth > 6:
         return "…"
     tag = value[0]
+    if tag == "v":
+        return module.definitions[value[1]].name or "…"
+    if tag == "any":
+        return describe(value[1][0], module, depth + 1)
+    if tag == "item":
+        return f"{describe(value[1], module, depth + 1)}[{describe(value[2], module, depth + 1)}]"
     if tag == "const":
         return repr(value[1])
     if tag == "ref":
-        return str(value[1]).removeprefix("builtins.")
+        name = str(value[1]).removeprefix("builtins.")
+        return name.rpartition(".")[2] if name[:1] == "@" else name
     if tag == "param":
         return str(value[2])
     if tag == "self":
         return "self"
     if tag == "attr":
-        return f"{describe(value[1], depth + 1)}.{value[2]}"
+        return f"{describe(value[1], module, depth + 1)}.{value[2]}"
     if tag == "call":
-        return f"{describe(value[1], depth + 1)}({_few(value[2], depth)})"
+        return f"{describe(value[1], module, depth + 1)}({_few(value[2], module, depth)})"
     if tag == "not":
-        return f"not {describe(value[1], depth + 1)}"
+        return f"not {describe(value[1], module, depth + 1)}"
     if tag == "bool":
-        return f" {value[1]} ".join(describe(v, depth + 1) for v in value[2])
+        return f" {value[1]} ".join(describe(v, module, depth + 1) for v in value[2])
     if tag == "cmp":
-        return f"{describe(value[1], depth + 1)} {value[2]} {describe(value[3], depth + 1)}"
+        return f"{describe(value[1], module, depth + 1)} {value[2]} {describe(value[3], module, depth + 1)}"
     if tag in ("list", "tuple", "set"):
-        return f"[{_few(value[1], depth)}]"
+        return f"[{_few(value[1], module, depth)}]"
     return "…"
 
 
-def _few(values: Sequence[Value], depth: int) -> str:
-    shown = ", ".join(describe(v, depth + 1) for v in values[:3])
+def _few(values: Sequence[Value], module: Summary, depth: int) -> str:
+    shown = ", ".join(describe(v, module, depth + 1) for v in values[:3])
     return shown + (", …" if len(values) > 3 else "")

@@ -17,12 +17,70 @@ DEVICE_WORD = re.compile(
 )
 """In a name: it holds a device."""
 OTHER_DEVICES = frozenset(
-    ["cpu", "xpu", "mps", "npu", "hpu", "mlu", "musa", "xla", "ipu", "meta", "hip", "vulkan", "opencl", "privateuseone", "neuron", "tpu", "gaudi", "dml", "directml", "sdaa"]
+    [
+        "cpu",
+        "xpu",
+        "mps",
+        "npu",
+        "hpu",
+        "mlu",
+        "musa",
+        "xla",
+        "ipu",
+        "meta",
+        "hip",
+        "vulkan",
+        "opencl",
+        "privateuseone",
+        "neuron",
+        "tpu",
+        "gaudi",
+        "dml",
+        "directml",
+        "sdaa",
+    ]
 )
-_TEXT_FUNCTIONS = frozenset(["print", "len", "repr", "format", "input", "open", "isinstance", "hash", "ord"])
-_LOGGING = frozenset(["debug", "info", "warning", "warn", "error", "critical", "exception", "log", "print", "write"])
+_TEXT_FUNCTIONS = frozenset(
+    ["print", "len", "repr", "format", "input", "open", "isinstance", "hash", "ord"]
+)
+_LOGGING = frozenset(
+    ["debug", "info", "warning", "warn", "error", "critical", "exception", "log", "print", "write"]
+)
 _TEXT_METHODS = frozenset(
-    ["replace", "split", "rsplit", "partition", "rpartition", "join", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "count", "find", "index", "append", "extend", "add", "remove", "discard", "pop", "setdefault", "update", "encode", "endswith", "match", "search", "sub", "fullmatch", "findall", "compile", "glob", "import_module"]
+    [
+        "replace",
+        "split",
+        "rsplit",
+        "partition",
+        "rpartition",
+        "join",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "removeprefix",
+        "removesuffix",
+        "count",
+        "find",
+        "index",
+        "append",
+        "extend",
+        "add",
+        "remove",
+        "discard",
+        "pop",
+        "setdefault",
+        "update",
+        "encode",
+        "endswith",
+        "match",
+        "search",
+        "sub",
+        "fullmatch",
+        "findall",
+        "compile",
+        "glob",
+        "import_module",
+    ]
 )
 _ARGUMENT_METHODS = frozenset(
     ("add_argument", "option", "Option", "add_option", "Argument", "DEFINE_string")
@@ -53,6 +111,28 @@ def is_option(role: Any, view: ModuleView) -> bool:
     if role[0] == "arg":
         return callee_name(role[1], view) in _ARGUMENT_METHODS
     return False
+
+
+def is_device(value: Value, view: ModuleView) -> bool:
+    """Whether a value is a device, its type or its name, by where it comes from or is called."""
+    if value is None:
+        return False
+    if value[0] == "attr":
+        return value[2] == "type" or bool(DEVICE_WORD.search(value[2]))
+    if value[0] == "call":
+        if value[1] is not None and value[1][0] == "attr" and is_device(value[1][1], view):
+            return True
+        return any(is_device(a, view) for a in value[2])
+    if value[0] == "param":
+        return bool(DEVICE_WORD.search(value[2]))
+    if value[0] == "v":
+        definition = view.summary.definitions[value[1]]
+        return bool(DEVICE_WORD.search(definition.name)) or is_device(definition.value, view)
+    if value[0] in ("any", "if"):
+        return any(is_device(v, view) for v in (value[1] if value[0] == "any" else value[2:]))
+    if value[0] == "ref":
+        return bool(DEVICE_WORD.search(value[1].rpartition(".")[2]))
+    return view.kind(value).kind == "device"
 
 
 def callee_name(func: Value, view: ModuleView) -> str:
@@ -88,7 +168,7 @@ def place(event: Event, view: ModuleView) -> tuple[Confidence, str] | None:
         return Confidence.LIKELY, f"assigned to {name}"
     if kind == "default":
         name = str(role[2])
-        sure = Confidence.CERTAIN if DEVICE_WORD.search(name) else Confidence.LIKELY
+        sure = Confidence.CERTAIN if DEVICE_WORD.search(name) else Confidence.POSSIBLE
         return sure, f"default of parameter {name}"
     if kind == "value":
         key = role[1]

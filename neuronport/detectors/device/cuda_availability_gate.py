@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from neuronport.detectors import Hit
 from neuronport.findings import Confidence, Related
 from neuronport.readers.python.facts import Event, Value
-from neuronport.source.view import ModuleView, describe
+from neuronport.source.view import ModuleView
 
 EVENTS = ("test",)
 _AVAILABLE = frozenset(
@@ -36,7 +36,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     yield Hit(
         event.span,
-        f"{describe(value)} rests on {name}(), so it is {truth} on a Neuron host",
+        f"{view.text(value)} rests on {name}(), so it is {truth} on a Neuron host",
         Confidence.CERTAIN if len(chain) <= 2 else Confidence.LIKELY,
         related=chain,
         guarded=False,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
 from neuronport.findings import Confidence
-from neuronport.readers.python.facts import Event, Value
-from neuronport.source.view import ModuleView, describe
+from neuronport.readers.python.facts import Event
+from neuronport.source.view import ModuleView
 
 EVENTS = ("str", "use")
 STRINGS = _strings.STRINGS
@@ -23,7 +23,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     role, listed, _ = _strings.unwrap(event.role)
     if role[0] == "method" and role[2] == "startswith":
         yield Hit(
-            event.span, f"asks whether {describe(role[1])} begins with 'cuda'", Confidence.CERTAIN
+            event.span, f"asks whether {view.text(role[1])} begins with 'cuda'", Confidence.CERTAIN
         )
         return
     if not _strings.is_compared(role):
@@ -31,11 +31,13 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if listed:
         return  # a list of devices: cuda-device-list
     _, op, other = role
-    confidence = Confidence.CERTAIN if _is_device(other, view) else Confidence.LIKELY
-    words = {"==": "is", "!=": "is not", "in": "is in", "not in": "is not in"}.get(op, op)
-    yield Hit(
-        event.span, f"asks whether {describe(other)} {words} {event.name.strip()!r}", confidence
-    )
+    confidence = Confidence.CERTAIN if _strings.is_device(other, view) else Confidence.POSSIBLE
+    text, name = repr(event.name.strip()), view.text(other)
+    if op in ("in", "not in"):
+        question = f"asks whether {text} is {op} {name}"
+    else:
+        question = f"asks whether {name} is {'not ' if op in ('!=', 'is not') else ''}{text}"
+    yield Hit(event.span, question, confidence)
 
 
 def _has_cuda(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -46,22 +48,3 @@ def _has_cuda(event: Event, view: ModuleView) -> Iterator[Hit]:
     if len(args) < 2 or args[0] != ("ref", "torch") or args[1] != ("const", "cuda"):
         return
     yield Hit(event.span, "asks whether torch has cuda", Confidence.CERTAIN)
-
-
-def _is_device(value: Value, view: ModuleView) -> bool:
-    if value is None:
-        return False
-    if value[0] == "attr":
-        return value[2] == "type" or bool(_strings.DEVICE_WORD.search(value[2]))
-    if value[0] == "call":
-        return any(_is_device(a, view) for a in value[2])
-    if value[0] == "param":
-        return bool(_strings.DEVICE_WORD.search(value[2]))
-    if value[0] == "v":
-        definition = view.summary.definitions[value[1]]
-        return bool(_strings.DEVICE_WORD.search(definition.name)) or _is_device(
-            definition.value, view
-        )
-    if value[0] == "ref":
-        return bool(_strings.DEVICE_WORD.search(value[1].rpartition(".")[2]))
-    return view.kind(value).kind == "device"

@@ -41,7 +41,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         yield Hit(
             event.span,
             "a list of devices that something is looked up in: a Neuron device is not in it",
-            Confidence.CERTAIN,
+            Confidence.CERTAIN if _strings.is_device(role[2], view) else Confidence.POSSIBLE,
         )
         return
     found = _strings.place(event, view)

@@ -7,10 +7,60 @@ from collections.abc import Iterator
 from neuronport.detectors import Hit
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event
-from neuronport.source.view import ModuleView, describe
+from neuronport.source.view import ModuleView
 
-NAMES = frozenset(
-    ["cuda", "no_cuda", "use_cuda", "nocuda", "gpu", "gpus", "use_gpu", "no_gpu", "gpu_id", "gpu_ids", "gpuid", "ngpu", "n_gpu", "ngpus", "num_gpus", "n_gpus", "cuda_device", "cuda_id", "on_gpu", "with_cuda", "enable_cuda", "gpu_num", "gpu_index", "use_gpus", "gpu_list", "device_ids", "multi_gpu", "ngpus_per_node", "gpus_per_node", "cuda_available", "has_cuda"]
+_COUNTS = frozenset(
+    [
+        "gpus",
+        "ngpu",
+        "n_gpu",
+        "ngpus",
+        "num_gpus",
+        "n_gpus",
+        "gpu_num",
+        "gpu_index",
+        "gpu_list",
+        "device_ids",
+        "ngpus_per_node",
+        "gpus_per_node",
+        "multi_gpu",
+    ]
+)
+"""How many or which: what a port has to look at, but not a choice of CUDA in itself."""
+NAMES = _COUNTS | frozenset(
+    [
+        "cuda",
+        "no_cuda",
+        "use_cuda",
+        "nocuda",
+        "gpu",
+        "gpus",
+        "use_gpu",
+        "no_gpu",
+        "gpu_id",
+        "gpu_ids",
+        "gpuid",
+        "ngpu",
+        "n_gpu",
+        "ngpus",
+        "num_gpus",
+        "n_gpus",
+        "cuda_device",
+        "cuda_id",
+        "on_gpu",
+        "with_cuda",
+        "enable_cuda",
+        "gpu_num",
+        "gpu_index",
+        "use_gpus",
+        "gpu_list",
+        "device_ids",
+        "multi_gpu",
+        "ngpus_per_node",
+        "gpus_per_node",
+        "cuda_available",
+        "has_cuda",
+    ]
 )
 EVENTS = ("attr", "param")
 
@@ -21,15 +71,17 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "param":
         if event.name in ("device_ids", "cuda"):
             return
-        yield Hit(event.span, f"the parameter {event.name} stands for CUDA", Confidence.LIKELY)
+        sure = Confidence.POSSIBLE if event.name in _COUNTS else Confidence.LIKELY
+        yield Hit(event.span, f"the parameter {event.name} stands for CUDA", sure)
         return
     if view.kind(event.value).kind in ("tensor", "module", "array", "device", "class", "name"):
         return
     base = event.value
     if base is not None and base[0] == "ref":
         return
-    confidence = Confidence.LIKELY if _is_settings(event, view) else Confidence.POSSIBLE
-    yield Hit(event.span, f"{describe(event.value)}.{event.name} stands for CUDA", confidence)
+    likely = event.name not in _COUNTS and _is_settings(event, view)
+    confidence = Confidence.LIKELY if likely else Confidence.POSSIBLE
+    yield Hit(event.span, f"{view.text(event.value)}.{event.name} stands for CUDA", confidence)
 
 
 def _is_settings(event: Event, view: ModuleView) -> bool:
@@ -39,7 +91,7 @@ def _is_settings(event: Event, view: ModuleView) -> bool:
         return False
     if base[0] == "self":
         return True
-    text = describe(base).rpartition(".")[2].lower()
+    text = view.text(base).rpartition(".")[2].lower()
     if base[0] == "v":
         text = view.summary.definitions[base[1]].name.lower()
     return any(

@@ -8,7 +8,7 @@ from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
-from neuronport.source.view import ModuleView, describe
+from neuronport.source.view import ModuleView
 
 EVENTS = ("ifexp",)
 
@@ -28,15 +28,15 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if other is None and truth is None:
         return
     taken = {True: yes, False: no, None: None}[truth]
-    condition = describe(test)
-    if truth is None:
+    condition = view.text(test)
+    if truth is None or taken == "cuda":
         yield Hit(
             event.span,
-            f"CUDA or {other}, by {condition}: Neuron is never chosen",
+            f"CUDA or {other or 'something else'}, by {condition}: Neuron is never chosen",
             Confidence.LIKELY,
             guarded=False,
         )
-    elif taken != "cuda":
+    else:
         yield Hit(
             event.span,
             f"{condition} is {truth} on a Neuron host, so this is {taken or 'the other value'!r}: "

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from neuronport.detectors import Hit
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
-from neuronport.source.view import ModuleView, describe
+from neuronport.source.view import ModuleView
 
 METHODS = ("to",)
 KEYWORDS = ("device", "map_location", "device_map")
@@ -31,7 +31,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             sure = found if found is Confidence.LIKELY else receiver
             yield Hit(
                 event.span,
-                f".to({describe(event.args[0])}): a number alone means a CUDA device",
+                f".to({view.text(event.args[0])}): a number alone means a CUDA device",
                 sure,
             )
             return
@@ -40,7 +40,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         if found is not None:
             yield Hit(
                 event.span,
-                f"torch.device({describe(event.args[0])}): a number alone means a CUDA device",
+                f"torch.device({view.text(event.args[0])}): a number alone means a CUDA device",
                 found,
             )
             return
@@ -50,7 +50,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         if found is not None:
             yield Hit(
                 event.span,
-                f"{key}={describe(value)}: a number alone means a CUDA device",
+                f"{key}={view.text(value)}: a number alone means a CUDA device",
                 Confidence.LIKELY if event.kind == "use" else found,
             )
             return
@@ -61,7 +61,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             if found is not None:
                 yield Hit(
                     event.span,
-                    f"device_map to {describe(item)}: a number alone means a CUDA device",
+                    f"device_map to {view.text(item)}: a number alone means a CUDA device",
                     found,
                 )
                 return

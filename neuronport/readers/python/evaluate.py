@@ -213,7 +213,7 @@ class _Reader:
         else:
             stored = None
         if stored is None:
-            self.defs.append(Definition(value, line, name, annotation, self.scope))
+            self.defs.append(Definition(value, line, name, annotation, self.scope, self.guards))
             stored = ("v", len(self.defs) - 1)
         if name in self.globals:
             self.join_into(self.module_env, name, stored)
@@ -844,7 +844,14 @@ class _Reader:
             if base is not None and base[0] == "self" and usage == "store":
                 if value is not None and value[0] != "v":
                     self.defs.append(
-                        Definition(value, target.lineno, "self." + target.attr, None, self.scope)
+                        Definition(
+                            value,
+                            target.lineno,
+                            "self." + target.attr,
+                            None,
+                            self.scope,
+                            self.guards,
+                        )
                     )
                     value = ("v", len(self.defs) - 1)
                 self.attribute(base[1], target.attr, value)

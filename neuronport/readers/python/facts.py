@@ -45,7 +45,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 1
+FACTS_FORM = 2
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -189,6 +189,8 @@ class Definition(NamedTuple):
     name: str
     annotation: Value
     scope: int
+    guards: tuple[int, ...] = ()
+    """Conditions under which it is assigned; indices into ``ModuleFacts.guards``."""
 
 
 class Function(NamedTuple):
