@@ -8,6 +8,7 @@ package), and its folder is on ``sys.path`` when it is run as a script.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,24 +45,49 @@ class Modules:
     def find(self, name: str, importer: str) -> str | None:
         """The file that ``import name`` means in the file ``importer``; ``None``: none, or unclear.
 
-        What is beside the importer comes first, then what shares the most folders with it. A file
-        that has the name only as a script beside others is none of a file in another folder.
+        First as if each folder around the importer were on ``sys.path``, the innermost first: one
+        is that of the script that was started. A folder with ``__init__.py`` never is. Then by
+        the names known, what shares the most folders with the importer first; a file that has the
+        name only as a script beside others is none of a file elsewhere.
         """
-        here = _folder(importer)
+        here = folder = _folder(importer)
+        while True:
+            if f"{folder}/__init__.py".lstrip("/") not in self.names:
+                beside = folder == here or folder in self.roots
+                # Further out a name of the standard library is more likely that one.
+                if beside or name not in sys.stdlib_module_names:
+                    found = _one(self._places.get(f"{folder}/{name.replace('.', '/')}".lstrip("/")))
+                    if found is not None:
+                        return found
+            if not folder:
+                break
+            folder = _folder(folder)
         possible = [
-            ((_shared(here, _place(path)), _place(path) == here), path)
+            (_shared(here, _place(path)), path)
             for path in self._paths.get(name, ())
-            if _folder(path) == here or not self._is_bare(name, path)
+            if not self._is_bare(name, path)
         ]
-        best = max((rank for rank, _ in possible), default=None)
-        nearest = [path for rank, path in possible if rank == best]
-        if len(nearest) > 1:
-            # A package and a module of one name in one folder: Python takes the package.
-            nearest = [path for path in nearest if _name(path) == "__init__.py"]
-        return nearest[0] if len(nearest) == 1 else None
+        most = max((shared for shared, _ in possible), default=0)
+        return _one([path for shared, path in possible if shared == most])
+
+    @cached_property
+    def _places(self) -> dict[str, list[str]]:
+        """Where a module is in the tree, without suffix → its file, or a package's and a module's."""
+        places: dict[str, list[str]] = {}
+        for path in self.names:
+            place = os.path.splitext(path)[0]
+            places.setdefault(place.removesuffix("/__init__"), []).append(path)
+        return places
 
     def _is_bare(self, name: str, path: str) -> bool:
         return "." not in name and name != self.names[path] and _place(path) not in self.roots
+
+
+def _one(paths: list[str] | None) -> str | None:
+    """The file among those of one name; of a package and a module Python takes the package."""
+    if paths and len(paths) > 1:
+        paths = [path for path in paths if _name(path) == "__init__.py"]
+    return paths[0] if paths and len(paths) == 1 else None
 
 
 def modules(files: Iterable[SourceFile]) -> Modules:

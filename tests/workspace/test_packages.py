@@ -109,6 +109,11 @@ PROJECT = tree(
     "old/pkg/__init__.py",
     "old/pkg/core.py",
     "old/pkg/use.py",
+    "gpt/train.py",
+    "gpt/model.py",
+    "gpt/random.py",
+    "gpt/data/corpus.py",
+    "gpt/layers/attention.py",
 )
 
 
@@ -125,6 +130,16 @@ PROJECT = tree(
         ("pkg.core", "old/pkg/use.py", "old/pkg/core.py"),
         ("pkg.core", "train.py", None),
         ("torch", "train.py", None),
+        ("data.corpus", "gpt/train.py", "gpt/data/corpus.py"),
+        ("data.corpus", "gpt/layers/attention.py", "gpt/data/corpus.py"),
+        ("data.corpus", "train.py", None),
+        ("gpt.data.corpus", "train.py", "gpt/data/corpus.py"),
+        ("model", "gpt/layers/attention.py", "gpt/model.py"),
+        ("model", "train.py", None),
+        ("random", "gpt/layers/attention.py", None),
+        ("random", "gpt/train.py", "gpt/random.py"),
+        ("core", "old/pkg/use.py", None),
+        ("old.pkg.core", "train.py", "old/pkg/core.py"),
     ],
 )
 def test_the_file_an_import_means(name: str, importer: str, found: str | None) -> None:
