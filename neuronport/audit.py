@@ -22,6 +22,7 @@ from neuronport.rulebook.interest import interest as interest_of
 from neuronport.rulebook.judge import Judge
 from neuronport.rulebook.load import rulebook
 from neuronport.rulebook.suppress import Suppression, apply, suppressions
+from neuronport.source.hot import training_loops
 from neuronport.source.index import Summary, TreeIndex, import_heads
 from neuronport.targets import Target
 from neuronport.workspace import (
@@ -83,7 +84,7 @@ class PythonAuditor:
 
     # ---- first phase ------------------------------------------------------------------------------
 
-    def read(self, file: SourceFile) -> tuple[str, bytes] | None:
+    def read(self, file: SourceFile) -> tuple[str, tuple[bytes, bytes]] | None:
         """Parse one file and keep its facts; its module and summary for the index."""
         try:
             data = read_source(file)
@@ -126,14 +127,17 @@ class PythonAuditor:
         self._roles[file.path] = file
         if facts.events or facts.comments:
             self._facts[file.path] = marshal.dumps(facts.freeze())
-        return facts.module, Summary(facts).freeze()
+        summary = Summary(facts)
+        return facts.module, (summary.freeze(), summary.freeze_calls(training_loops(facts)))
 
     def _skip(self, file: SourceFile, reason: str, detail: str, line: int | None = None) -> None:
         self.part.not_looked_at.append(NotLookedAt(file.path, reason, detail, line))
 
     # ---- second phase -----------------------------------------------------------------------------
 
-    def judge_all(self, summaries: dict[str, bytes], progress: Callable[[], None]) -> Part:
+    def judge_all(
+        self, summaries: dict[str, tuple[bytes, bytes]], progress: Callable[[], None]
+    ) -> Part:
         """Judge every file that was read, with the summaries of the whole tree."""
         judge = Judge(self.book, self.targets, TreeIndex(summaries, self.modules))
         for path in sorted(self._facts):
@@ -212,7 +216,7 @@ def audit_serially(
     """Read and judge in this process."""
     quiet_interpreter()
     auditor = PythonAuditor(python, targets)
-    summaries: dict[str, bytes] = {}
+    summaries: dict[str, tuple[bytes, bytes]] = {}
     for file in python:
         read = auditor.read(file)
         if read is not None:

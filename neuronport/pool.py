@@ -89,7 +89,7 @@ class _Pool:
         for number in range(self.jobs):
             self.start(number, None)
         started = self.jobs
-        summaries: dict[str, bytes] = {}
+        summaries: dict[str, tuple[bytes, bytes]] = {}
         ready: list[tuple[int, Any, Connection]] = []
         try:
             waiting = list(self.workers)
@@ -183,7 +183,7 @@ def _work(
     try:
         quiet_interpreter()
         auditor = PythonAuditor(sorted(files, key=lambda f: f.path), targets)
-        summaries: dict[str, bytes] = {}
+        summaries: dict[str, tuple[bytes, bytes]] = {}
 
         def read(indices: Sequence[int]) -> None:
             for i in indices:

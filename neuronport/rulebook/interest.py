@@ -6,12 +6,13 @@ from __future__ import annotations
 from neuronport import detectors
 from neuronport.readers.python.facts import Interest
 from neuronport.rulebook.model import Rulebook
+from neuronport.source import hot
 from neuronport.source.truth import conditions
 
 
 def interest(book: Rulebook) -> Interest:
     roots: set[str] = set()
-    methods: set[str] = set(book.methods)
+    methods: set[str] = {*book.methods, *hot.METHODS}
     keywords: set[str] = set()
     names: set[str] = set()
     strings: list[str] = []

@@ -182,6 +182,7 @@ class Judge:
             by_target=by_target,
             context=Context(
                 scope=view.scope(event),
+                hot=bool(view.hot(event)),
                 guarded_by=_condition(guard, view, event, skipped),
                 role=role,
             ),

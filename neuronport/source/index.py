@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from neuronport.readers.python.facts import (
     Class,
@@ -19,6 +21,7 @@ from neuronport.workspace import Modules
 
 _MAX_HOPS = 24
 _MAX_BASES = 64
+_KEPT_ROWS = 64
 
 
 class Summary:
@@ -54,13 +57,24 @@ class Summary:
                 self.module,
                 self.exports,
                 self.stars,
-                {k: tuple(v) for k, v in self.functions.items()},
+                {k: (*v[:6], (), *v[7:]) for k, v in self.functions.items()},
                 {k: tuple(v) for k, v in self.classes.items()},
                 [tuple(v) for v in self.definitions],
                 [tuple(v) for v in self.scopes],
                 [tuple(v) for v in self.guards],
             )
         )
+
+    def freeze_calls(self, hot_loops: frozenset[int]) -> bytes:
+        """Who calls what in this module; apart, because only some questions need it."""
+        rows = []
+        for caller, function in self.functions.items():
+            for callee, args, kwargs, line, loops in function.calls:
+                name = _callee_name(callee, self)
+                if name:
+                    hot = not hot_loops.isdisjoint(loops)
+                    rows.append((caller.partition("#")[0], name, args, kwargs, line, hot))
+        return marshal.dumps(rows) if rows else b""
 
     @classmethod
     def thaw(cls, frozen: bytes) -> Summary:
@@ -75,6 +89,43 @@ class Summary:
         return self
 
 
+def _callee_name(callee: Value, module: Summary) -> str:
+    """The name of a callee as the caller knows it; methods of ``self`` by the class they are in."""
+    for _ in range(4):
+        if callee is None:
+            return ""
+        if callee[0] == "ref":
+            return str(callee[1])
+        if callee[0] == "attr" and callee[1] is not None and callee[1][0] == "self":
+            return f"{callee[1][1]}.{callee[2]}"
+        if callee[0] == "v":
+            callee = module.definitions[callee[1]].value
+            continue
+        if callee[0] == "star":
+            for star in module.stars[:1]:
+                return f"{star}.{callee[1]}"
+        return ""
+    return ""
+
+
+class Call(NamedTuple):
+    """One call of something in the tree."""
+
+    module: str
+    caller: str
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str | None, Value], ...]
+    line: int
+    in_hot_loop: bool
+
+
+class Frozen(NamedTuple):
+    """What the reader keeps of one module for all others."""
+
+    summary: bytes
+    calls: bytes
+
+
 class TreeIndex:
     """All modules of a tree by their ids (``@pkg.mod``), and what import names mean in them.
 
@@ -82,7 +133,7 @@ class TreeIndex:
     result knows what it rests on.
     """
 
-    def __init__(self, frozen: Mapping[str, bytes], modules: Modules) -> None:
+    def __init__(self, frozen: Mapping[str, tuple[bytes, bytes]], modules: Modules) -> None:
         self._frozen = frozen
         self._modules = modules
         self._thawed: dict[str, Summary] = {}
@@ -90,6 +141,7 @@ class TreeIndex:
         self._found: dict[tuple[str, str], str | None] = {}
         self.heads = import_heads(modules)
         self.consulted: set[str] = set()
+        self._rows: dict[str, list[Any]] = {}
 
     def module(self, name: str) -> Summary | None:
         """The summary of the module with the id ``name``, or None when the tree has none."""
@@ -99,7 +151,7 @@ class TreeIndex:
             frozen = self._frozen.get(name)
             if frozen is None:
                 return None
-            found = self._thawed[name] = Summary.thaw(frozen)
+            found = self._thawed[name] = Summary.thaw(frozen[0])
         return found
 
     def in_tree(self, dotted: str) -> bool:
@@ -218,6 +270,58 @@ class TreeIndex:
         module, rest = found
         cls = module.classes.get(f"{module.module}.{rest}")
         return (module, cls) if cls is not None else None
+
+    @cached_property
+    def _callers(self) -> dict[str, list[tuple[str, int]]]:
+        """Callee → where it is called: module and position in its calls."""
+        result: dict[str, list[tuple[str, int]]] = {}
+        for name in sorted(self._frozen):
+            blob = self._frozen[name][1]
+            if not blob:
+                continue
+            for i, row in enumerate(marshal.loads(blob)):
+                callee = self.method_home(self.canonical_in(row[1], name))
+                if callee[:1] == "@":
+                    result.setdefault(callee, []).append((name, i))
+        return result
+
+    def canonical_in(self, dotted: str, module: str) -> str:
+        """``canonical`` for a name used in the module with this id."""
+        if dotted[:1] != "@" and dotted.partition(".")[0] not in self.heads:
+            return dotted
+        importer = self.module(module)
+        return dotted if importer is None else self.canonical(dotted, importer)
+
+    def method_home(self, dotted: str) -> str:
+        """The class of the tree that a method named by a subclass is defined in."""
+        if dotted[:1] != "@":
+            return dotted
+        found = self.function(dotted)
+        if found is None:
+            return dotted
+        owner, _, name = dotted.rpartition(".")
+        if f"{owner}.{name}" in found[0].functions:
+            return dotted
+        for key, function in found[0].functions.items():
+            if function is found[1]:
+                return key
+        return dotted
+
+    def callers(self, dotted: str, most: int = 64) -> list[Call]:
+        """The calls in the tree of a function of the tree."""
+        result = []
+        for module, i in self._callers.get(dotted, ())[:most]:
+            rows = self._call_rows(module)
+            caller, _, args, kwargs, line, hot = rows[i]
+            result.append(Call(module, caller, args, kwargs, line, hot))
+        return result
+
+    def _call_rows(self, module: str) -> list[Any]:
+        if module not in self._rows:
+            if len(self._rows) > _KEPT_ROWS:
+                self._rows.clear()
+            self._rows[module] = marshal.loads(self._frozen[module][1])
+        return self._rows[module]
 
     def ancestors(self, dotted: str) -> list[str]:
         """Dotted names of a class and all its bases, in and outside of the tree, nearest first."""

@@ -160,6 +160,13 @@ class Kinds:
             return Known("name", True)
         return unknown
 
+    def is_module_class(self, dotted: str) -> bool:
+        """Whether a class of the tree is a ``torch.nn.Module``, as far as its bases are known."""
+        if self._class_kind(dotted) == "module":
+            return True
+        last = self.resolver.index.ancestors(dotted)[-1]
+        return last[:1] != "@" and last.endswith(("Module", "Model", "Layer", "Block"))
+
     def _class_kind(self, dotted: str) -> str:
         for name in self.resolver.index.ancestors(dotted):
             if name in ("torch.nn.Module", "torch.nn.modules.module.Module") or name.endswith(

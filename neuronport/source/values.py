@@ -12,6 +12,8 @@ from neuronport.source.index import Summary, TreeIndex
 
 _MAX_DEPTH = 14
 _MAX_ATOMS = 24
+_MAX_CALLERS = 12
+_MAX_CALLER_DEPTH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,14 +295,42 @@ class Resolver:
     def _param(
         self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
     ) -> Iterator[Atom]:
-        yield Atom(module, value, chain)
         function = module.functions.get(value[1])
-        if function is None:
-            return
-        for name, default, _annotation, _kind in function.params:
-            if name == value[2] and default is not None and default != ("const", None):
-                step = Related(module.path, function.line, f"default of parameter {name}")
-                yield from self._atoms(module, default, (*chain, step), depth, seen)
+        found = False
+        if function is not None:
+            for name, default, _annotation, _kind in function.params:
+                if name == value[2] and default is not None and default != ("const", None):
+                    found = True
+                    step = Related(module.path, function.line, f"default of parameter {name}")
+                    yield from self._atoms(module, default, (*chain, step), depth, seen)
+            if depth <= _MAX_CALLER_DEPTH:
+                for atom in self._passed(module, function, value, chain, depth, seen):
+                    found = True
+                    yield atom
+        if not found:
+            yield Atom(module, value, chain)
+
+    def _passed(
+        self, module: Summary, function: Function, value: Any, chain: Any, depth: int, seen: Any
+    ) -> Iterator[Atom]:
+        """What the callers in the tree pass for a parameter."""
+        names = [value[1]]
+        if function.owner and value[1].endswith(".__init__"):
+            names.append(function.owner)
+        for name in names:
+            for call in self.index.callers(name, _MAX_CALLERS):
+                caller = self.index.module(call.module)
+                if caller is None:
+                    continue
+                passed = self._argument(
+                    function, value, ("call", None, call.args, call.kwargs, call.line)
+                )
+                if passed is None:
+                    continue
+                step = Related(
+                    caller.path, call.line, f"passed as {value[2]} by {_plain(call.caller)}"
+                )
+                yield from self._atoms(caller, passed, (*chain, step), depth, seen)
 
     def _item(
         self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
@@ -345,6 +375,10 @@ class Resolver:
                 yield from self._atoms(atom.module, inner[1][value[2]], atom.chain, depth, seen)
                 return
         yield Atom(module, value, chain)
+
+
+def _plain(dotted: str) -> str:
+    return dotted.lstrip("@").rpartition(".")[2]
 
 
 _FOLLOW: dict[str, Any] = {

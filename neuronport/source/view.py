@@ -7,6 +7,7 @@ from typing import Any
 
 from neuronport.findings import Confidence, Related
 from neuronport.readers.python.facts import Ctx, Event, Guard, ModuleFacts, Value
+from neuronport.source.hot import Hot
 from neuronport.source.index import Summary, TreeIndex
 from neuronport.source.kinds import UNKNOWN, Kinds, Known
 from neuronport.source.truth import Truth
@@ -28,6 +29,7 @@ class ModuleView:
         self.kinds = Kinds(self.resolver)
         self.truth = Truth(self.resolver, missing)
         self.missing = missing
+        self._hot = Hot(facts, self.summary, index, self.kinds)
         self._skips: dict[int, bool] = {}
 
     # ---- surroundings -------------------------------------------------------------------------
@@ -41,6 +43,11 @@ class ModuleView:
 
     def scope(self, event: Event) -> str:
         return self.facts.scopes[self.ctx(event).scope].qualname
+
+    def hot(self, event: Event) -> str:
+        """Why the place of an event runs every step; empty: it does not, as far as is known."""
+        ctx = self.ctx(event)
+        return self._hot.reason(ctx.scope, ctx.loops)
 
     def skipping_guard(self, event: Event) -> Guard | None:
         """The guard for which the place of an event does not run on a Neuron host, if any."""

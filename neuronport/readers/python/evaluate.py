@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from neuronport.readers.python.facts import (
+    MODULE_BODY,
     Class,
     Ctx,
     Definition,
@@ -32,6 +33,7 @@ _BUILTINS = frozenset(dir(builtins))
 _MAX_ITEMS = 64
 _MAX_TEXT = 400
 _MAX_JOIN = 8
+_MAX_ARGS = 16
 _OPS: dict[type, str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -121,6 +123,7 @@ class _Reader:
         self.is_package = is_package
         self.interest = interest
         self.roots = interest.roots | tree_roots
+        self.tree_roots = tree_roots
         self.methods = interest.methods
         self.keywords = interest.keywords
         self.names = interest.names
@@ -141,7 +144,7 @@ class _Reader:
         self.in_class_body = False
         self.function = ""
         self.returns: list[Value] = []
-        self.calls: list[tuple[Value, int]] = []
+        self.calls: list[Any] = []
         self.yields = False
         self.role: Any = _OTHER
         self.stars: list[str] = []
@@ -179,6 +182,9 @@ class _Reader:
         self.body(tree.body)
         self.drain()
         self.facts.exports = self.module_env
+        self.facts.functions[f"{self.module}.{MODULE_BODY}"] = Function(
+            1, (), (), None, (), "", tuple(self.calls), self.facts.lines, False
+        )
         self.facts.stars = tuple(self.stars)
         for name, attrs in self.attributes.items():
             if name in self.facts.classes:
@@ -1027,15 +1033,22 @@ class _Reader:
                         )
                     )
                     hit = False
-                self.calls.append((func_value, node.lineno))
+                if func_value[1][:1] == "@" or func_value[1].partition(".")[0] in self.tree_roots:
+                    self.calls.append(
+                        (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops)
+                    )
             elif tag == "attr":
                 if method in self.methods:
                     self.emit(Event("method", self.span(node), self.ctx(), method, receiver, a, k))
                     hit = False
-                if receiver is not None and receiver[0] in ("self", "v", "param", "attr"):
-                    self.calls.append((func_value, node.lineno))
-            elif tag in ("v", "param", "star", "self"):
-                self.calls.append((func_value, node.lineno))
+                if receiver is not None and receiver[0] == "self":
+                    self.calls.append(
+                        (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops)
+                    )
+            elif tag in ("star", "v", "self", "param"):
+                self.calls.append(
+                    (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops)
+                )
         if hit:
             self.emit(Event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
         return ("call", func_value, a, k, node.lineno)

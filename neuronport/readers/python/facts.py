@@ -45,7 +45,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 2
+FACTS_FORM = 3
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -77,6 +77,10 @@ class Interest:
 
     def compiled(self) -> re.Pattern[str]:
         return re.compile(self.strings)
+
+
+MODULE_BODY = "<module>"
+"""What runs when a module is imported, as if it were a function of that name."""
 
 
 def module_id(path: str) -> str:
@@ -201,8 +205,11 @@ class Function(NamedTuple):
     return_annotation: Value
     decorators: tuple[Value, ...]
     owner: str
-    calls: tuple[tuple[Value, int], ...]
-    """Callees that can be in the tree, with the line."""
+    calls: tuple[
+        tuple[Value, tuple[Value, ...], tuple[tuple[str | None, Value], ...], int, tuple[int, ...]],
+        ...,
+    ]
+    """Calls of what can be in the tree: callee, arguments, keyword arguments, line, loops."""
     end_line: int
     yields: bool
 

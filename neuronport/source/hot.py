@@ -1,0 +1,157 @@
+"""What runs every step: ``forward`` and what it calls, training and generation loops and what they
+call. Code elsewhere may be slow; here a host round trip or a new shape is paid every time."""
+
+from __future__ import annotations
+
+import re
+
+from neuronport.readers.python.facts import ModuleFacts
+from neuronport.source.index import Summary, TreeIndex
+from neuronport.source.kinds import Kinds
+
+METHODS = frozenset(("backward", "step", "zero_grad", "manual_backward"))
+"""What the reader has to show for loops to be recognised."""
+_MAX_HOPS = 8
+_STEP_METHODS = frozenset(
+    [
+        "forward",
+        "training_step",
+        "validation_step",
+        "test_step",
+        "predict_step",
+        "training_step_end",
+        "optimizer_step",
+        "on_train_batch_start",
+        "on_train_batch_end",
+        "compute_loss",
+        "prediction_step",
+        "prepare_inputs_for_generation",
+        "_sample",
+        "denoise",
+        "p_sample",
+        "ddim_step",
+    ]
+)
+_GENERATING = re.compile(
+    r"generat|sampl|decod|denois|beam_search|greedy|infer|predict|rollout|evaluat|validat", re.I
+)
+
+
+def training_loops(facts: ModuleFacts) -> frozenset[int]:
+    """Loops in which a backward pass or an optimizer step happens, the innermost ones."""
+    found = set()
+    for event in facts.events:
+        if event.kind == "method" and event.name in METHODS:
+            loops = [
+                i for i in facts.contexts[event.ctx].loops if facts.loops[i].kind != "comprehension"
+            ]
+            if loops and event.name != "zero_grad" and not _is_scheduler(event.value, facts):
+                found.add(loops[-1])
+    return frozenset(found)
+
+
+def _is_scheduler(value: object, facts: ModuleFacts) -> bool:
+    """``scheduler.step()`` stands in the loop over epochs, which is not hot."""
+    text = ""
+    if isinstance(value, tuple) and value:
+        if value[0] == "v":
+            text = facts.definitions[value[1]].name
+        elif value[0] in ("attr", "param"):
+            text = str(value[2])
+    return "sched" in text.lower()
+
+
+class Hot:
+    """Tells whether a place runs every step, and why."""
+
+    def __init__(
+        self, facts: ModuleFacts, summary: Summary, index: TreeIndex, kinds: Kinds
+    ) -> None:
+        self.facts = facts
+        self.summary = summary
+        self.index = index
+        self.kinds = kinds
+        self._training = training_loops(facts)
+        self._functions: dict[str, str] = {}
+
+    def reason(self, scope: int, loops: tuple[int, ...]) -> str:
+        """Why a place is hot, in words; empty: it is not, as far as is known."""
+        for i in reversed(loops):
+            loop = self.facts.loops[i]
+            if i in self._training:
+                return f"in the training loop of line {loop.line}"
+            if loop.kind != "comprehension" and self._generates(scope, i):
+                return f"in the loop of line {loop.line} that runs the model"
+        return self._scope_reason(scope)
+
+    def _scope_reason(self, scope: int) -> str:
+        while scope >= 0:
+            info = self.facts.scopes[scope]
+            if info.kind == "function":
+                reason = self.function(f"{self.facts.module}.{info.qualname}")
+                if reason:
+                    return reason
+            scope = info.parent
+        return ""
+
+    def _generates(self, scope: int, loop: int) -> bool:
+        """Whether a loop runs a model again and again."""
+        info = self.facts.scopes[scope]
+        if info.kind == "function" and not _GENERATING.search(info.qualname):
+            return False
+        where = self.facts.loops[loop]
+        function = self.facts.functions.get(
+            f"{self.facts.module}.{info.qualname}"
+            if info.qualname
+            else f"{self.facts.module}.<module>"
+        )
+        if function is None:
+            return False
+        for callee, _args, _kwargs, line, _loops in function.calls:
+            if (
+                where.line <= line <= where.end_line
+                and callee is not None
+                and callee[0] in ("v", "attr", "self", "param")
+                and self.kinds.of(self.summary, callee).kind == "module"
+            ):
+                return True
+        return False
+
+    def function(self, dotted: str) -> str:
+        """Why a function of the tree is hot; empty: it is not, as far as is known."""
+        if dotted not in self._functions:
+            self._functions[dotted] = ""
+            self._functions[dotted] = self._function(dotted)
+        return self._functions[dotted]
+
+    def _function(self, dotted: str) -> str:
+        seen = {dotted}
+        pending = [(dotted, 0)]
+        while pending:
+            name, hops = pending.pop(0)
+            reason = self._is_root(name)
+            if reason:
+                return reason if hops == 0 else f"called from {_short(name)}, {reason}"
+            if hops >= _MAX_HOPS:
+                continue
+            for call in self.index.callers(name):
+                if call.in_hot_loop:
+                    return f"called in the training loop of {_short(call.caller)}"
+                if call.caller not in seen and len(seen) < 200:
+                    seen.add(call.caller)
+                    pending.append((call.caller, hops + 1))
+        return ""
+
+    def _is_root(self, dotted: str) -> str:
+        owner, _, name = dotted.rpartition(".")
+        if name not in _STEP_METHODS:
+            return ""
+        if self.index.class_(owner) is None:
+            return ""
+        if self.kinds.is_module_class(owner) or name != "forward":
+            return f"{name} runs every step"
+        return ""
+
+
+def _short(dotted: str) -> str:
+    return ".".join(dotted.lstrip("@").split(".")[-2:])
