@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from neuronport.findings import Confidence, Verdict, weakest
 from neuronport.readers.python.facts import Event, Value
@@ -192,15 +193,34 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | None:
             return True
     if not given:
         return None if any(k is None for k, _ in event.kwargs) else False
-    atoms = view.follow(value)
-    literals = [a.value[1] for a in atoms if a.value is not None and a.value[0] == "const"]
-    names = [a.value[1] for a in atoms if a.value is not None and a.value[0] == "ref"]
-    complete = bool(atoms) and len(literals) + len(names) == len(atoms)
-    choices = [*literals, *names]
-    results = [_one(condition, choice) for choice in choices]
-    if any(results):
+    choices, complete = _choices(value, view)
+    if any(_one(condition, choice) for choice in choices):
         return True
     return False if complete else None
+
+
+def _choices(value: Value, view: ModuleView, depth: int = 3) -> tuple[list[Any], bool]:
+    """The literals and dotted names a value can be, with what lists and tuples hold; whether these
+    are all."""
+    atoms = view.follow(value)
+    found: list[Any] = []
+    complete = bool(atoms)
+    for atom in atoms:
+        tag = atom.value[0] if atom.value is not None else ""
+        if atom.value is None:
+            complete = False
+        elif tag in ("const", "ref"):
+            found.append(atom.value[1])
+        elif tag in ("list", "tuple") and depth:
+            for item in atom.value[1]:
+                if item is not None and item[0] == "dict":
+                    continue
+                inner, known = _choices(item, view, depth - 1)
+                found += inner
+                complete = complete and known
+        else:
+            complete = False
+    return found, complete
 
 
 def _one(condition: Condition, literal: object) -> bool:
