@@ -1,8 +1,11 @@
 """How much of what people had to change the audit finds, and how much it reports that nobody needs.
 
-    python benchmarks/accuracy.py --cases CASES --trees TREES [--audits DIR] [--keep DIR] [--json FILE]
+    python benchmarks/accuracy.py [--cases CASES [--trees TREES]] [--audits DIR] [--keep DIR]
 
-CASES holds labelled programs:
+Without arguments: the project's own samples, by ``samples/NAME.expected.tsv`` (file, part of a line,
+the verdicts that would be right there; ``-`` where a finding may stand and need not).
+
+CASES holds more labelled programs:
 
 * ``bugs/`` and ``rewrites/``: programs and an ``expected.json`` with the lines where a finding
   belongs and the verdicts that would be right there. Every other line deserves no finding above
@@ -12,8 +15,8 @@ CASES holds labelled programs:
   lines of the statement); ``untouched.tsv``, device words they left alone.
 
 TREES/CASE/before/SEGMENT/ are the repositories before each port. Only the line where a finding
-starts counts. ``--audits DIR`` reads ready audits (``DIR/bugs.json``, ``DIR/rewrites.json``,
-``DIR/CASE/SEGMENT.json``) instead of running the audit; ``--keep DIR`` writes them there.
+starts counts. ``--audits DIR`` reads ready audits (``DIR/samples/NAME.json``, ``DIR/bugs.json``,
+``DIR/rewrites.json``, ``DIR/CASE/SEGMENT.json``) instead of running the audit; ``--keep DIR`` writes them there.
 
 For ports a finding anywhere on a hunk's lines finds the hunk's lines. *Pooled* weighs every line
 the same, *macro* every case. People port what they need, so a finding on a line they left is not
@@ -82,7 +85,7 @@ class Tally:
     other_verdict: int = 0
     """On such a line, with a verdict that is none of the right ones."""
     left: int = 0
-    """On a device word that people left alone."""
+    """On a device word that people left alone, or where a finding may stand and need not."""
     stray: int = 0
 
     @property
@@ -110,7 +113,7 @@ def shares() -> defaultdict[str, Share]:
 
 @dataclass(slots=True)
 class ProgramScore:
-    """``bugs/`` or ``rewrites/``."""
+    """A sample, ``bugs/`` or ``rewrites/``."""
 
     recall: Share = field(default_factory=Share)
     sure: Share = field(default_factory=Share)
@@ -212,64 +215,113 @@ class Audits:
         return list(findings(report))
 
 
-def score_programs(folder: Path, found: Iterable[Found]) -> ProgramScore:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A line where a finding belongs."""
+
+    path: str
+    line: int
+    category: str
+    any_of: frozenset[str]
+    """The verdicts that are right there."""
+    targets: tuple[str, ...]
+    must: bool = True
+    """Whether a missing finding is a miss."""
+    info: bool = False
+    """Whether confidence ``possible`` is all it deserves."""
+    says: str = ""
+
+    def met_by(self, finding: Found) -> bool:
+        return any(finding.verdicts.get(target) in self.any_of for target in self.targets)
+
+
+def wanted_in_cases(folder: Path) -> tuple[list[Wanted], set[str]]:
+    """What ``expected.json`` says, and the files it speaks of."""
     expected: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    rows = [
+        Wanted(
+            name,
+            row["line"],
+            row["category"],
+            frozenset(row["any_of"]),
+            TARGETS if case["path"] == "both" else (case["path"],),
+            info=row["severity"] == "info",
+            says=row["verdict"],
+        )
+        for name, case in sorted(expected.items())
+        for row in case["expect"]
+    ]
+    return rows, set(expected)
+
+
+def wanted_in_sample(sample: Path) -> tuple[list[Wanted], set[str]]:
+    """What ``NAME.expected.tsv`` says of every line that holds a row's text."""
+    rows = []
+    labels = sample.with_name(f"{sample.name}.expected.tsv")
+    for text in labels.read_text(encoding="utf-8").splitlines()[1:]:
+        path, part, any_of = text.split("\t")
+        must = any_of != "-"
+        for number, line in enumerate((sample / path).read_text(encoding="utf-8").splitlines(), 1):
+            if part in line:
+                right = frozenset(any_of.split()) if must else frozenset()
+                rows.append(Wanted(path, number, path, right, TARGETS, must))
+    return rows, {row.path for row in rows}
+
+
+def score_programs(
+    folder: Path, wanted: Iterable[Wanted], files: set[str], found: Iterable[Found]
+) -> ProgramScore:
     by_place: defaultdict[tuple[str, int], list[Found]] = defaultdict(list)
     for finding in found:
         by_place[finding.path, finding.line].append(finding)
 
     score = ProgramScore()
-    for name, case in sorted(expected.items()):
-        paths = TARGETS if case["path"] == "both" else (case["path"],)
-        wanted = {row["line"]: row for row in case["expect"]}
-        for line, row in wanted.items():
-            right = [
-                f
-                for f in by_place[name, line]
-                if any(f.verdicts.get(p) in row["any_of"] for p in paths)
-            ]
-            score.recall.add(bool(right))
-            score.by_category[row["category"]].add(bool(right))
-            if row["severity"] != "info":
-                score.sure.add(any(f.confidence != "possible" for f in right))
-            if not right:
-                seen = sorted(
-                    {f"{f.rule}: {v}" for f in by_place[name, line] for v in f.verdicts.values()}
-                )
-                score.misses.append(
+    listed = {(row.path, row.line): row for row in wanted if not row.must}
+    for row in wanted:
+        if not row.must:
+            continue
+        listed[row.path, row.line] = row
+        here = by_place.get((row.path, row.line), [])
+        right = [f for f in here if row.met_by(f)]
+        score.recall.add(bool(right))
+        score.by_category[row.category].add(bool(right))
+        if not row.info:
+            score.sure.add(any(f.confidence != "possible" for f in right))
+        if not right:
+            score.misses.append(
+                {
+                    "path": row.path,
+                    "line": row.line,
+                    "category": row.category,
+                    "any_of": sorted(row.any_of),
+                    "wanted": row.says,
+                    "saw": sorted({f"{f.rule}: {v}" for f in here for v in f.verdicts.values()}),
+                    "text": line_of(folder / row.path, row.line),
+                }
+            )
+    for place, here in sorted(by_place.items()):
+        if place[0] not in files:
+            continue
+        label = listed.get(place)
+        for f in sure(here):
+            if label is None:
+                kind = "stray"
+                score.false.append(
                     {
-                        "path": name,
-                        "line": line,
-                        "category": row["category"],
-                        "any_of": row["any_of"],
-                        "wanted": row["verdict"],
-                        "saw": seen,
-                        "text": line_of(folder / name, line),
+                        "path": f.path,
+                        "line": f.line,
+                        "rule": f.rule,
+                        "confidence": f.confidence,
+                        "verdicts": dict(f.verdicts),
+                        "text": line_of(folder / f.path, f.line),
                     }
                 )
-        for (path, line), here in sorted(by_place.items()):
-            if path != name:
-                continue
-            for f in sure(here):
-                row = wanted.get(line)
-                if row is not None and any(f.verdicts.get(p) in row["any_of"] for p in paths):
-                    kind = "right"
-                elif row is not None:
-                    kind = "other_verdict"
-                else:
-                    kind = "stray"
-                    score.false.append(
-                        {
-                            "path": path,
-                            "line": line,
-                            "rule": f.rule,
-                            "confidence": f.confidence,
-                            "verdicts": dict(f.verdicts),
-                            "text": line_of(folder / name, line),
-                        }
-                    )
-                for tally in (score.by_rule[f.rule], score.by_area[f.area]):
-                    setattr(tally, kind, getattr(tally, kind) + 1)
+            elif not label.must:
+                kind = "left"
+            else:
+                kind = "right" if label.met_by(f) else "other_verdict"
+            for tally in (score.by_rule[f.rule], score.by_area[f.area]):
+                setattr(tally, kind, getattr(tally, kind) + 1)
     return score
 
 
@@ -491,7 +543,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--cases", type=Path, required=True, help="folder of labelled cases")
+    parser.add_argument("--cases", type=Path, help="folder of more labelled cases")
     parser.add_argument("--trees", type=Path, help="folder of the ports' rebuilt trees")
     parser.add_argument("--audits", type=Path, help="read ready audits from this folder")
     parser.add_argument("--keep", type=Path, help="write the audits made into this folder")
@@ -504,17 +556,24 @@ def main() -> int:
     programs: dict[str, ProgramScore] = {}
     ports: PortScore | None = None
     try:
+        if not args.case and (args.audits is None or (args.audits / "samples").is_dir()):
+            for labels in sorted((ROOT / "samples").glob("*.expected.tsv")):
+                sample = labels.with_name(labels.name.removesuffix(".expected.tsv"))
+                name = f"samples/{sample.name}"
+                rows, files = wanted_in_sample(sample)
+                programs[name] = score_programs(sample, rows, files, audits.of(name, sample))
         for name in ("bugs", "rewrites"):
-            folder = args.cases / name
-            if folder.is_dir() and not args.case:
-                programs[name] = score_programs(folder, audits.of(name, folder))
-        if args.trees is not None and (args.cases / "ports").is_dir():
+            folder = args.cases / name if args.cases else None
+            if folder is not None and folder.is_dir() and not args.case:
+                rows, files = wanted_in_cases(folder)
+                programs[name] = score_programs(folder, rows, files, audits.of(name, folder))
+        if args.cases and args.trees and (args.cases / "ports").is_dir():
             ports = score_ports(args.cases / "ports", args.trees, audits, set(args.case))
     except AuditError as error:
         print(error, file=sys.stderr)
         return 2
     if not programs and (ports is None or not ports.by_case):
-        print(f"nothing to score in {args.cases}", file=sys.stderr)
+        print("nothing to score", file=sys.stderr)
         return 2
 
     for name, score in programs.items():

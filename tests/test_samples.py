@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from neuronport.findings import Verdict
+
 pytest.importorskip("torch")
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "gpt_trainer"
@@ -48,3 +50,13 @@ def test_corpus_is_what_its_generator_writes(tmp_path: Path) -> None:
     written = (tmp_path / "corpus.txt").read_bytes()
     assert written == (SAMPLE / "data" / "corpus.txt").read_bytes()
     assert len(written) < 50_000
+
+
+def test_every_expected_line_is_there() -> None:
+    labels = SAMPLE.with_name("gpt_trainer.expected.tsv").read_text(encoding="utf-8")
+    rows = [row.split("\t") for row in labels.splitlines()[1:]]
+    assert len(rows) > 60
+    known = {str(verdict) for verdict in Verdict}
+    for path, text, any_of in rows:
+        assert text in (SAMPLE / path).read_text(encoding="utf-8"), (path, text)
+        assert any_of == "-" or set(any_of.split()) <= known, (path, text)
