@@ -90,7 +90,7 @@ class PythonAuditor:
             data = read_source(file)
             decoded = decode_python(data)
         except (WorkspaceError, Undecodable) as error:
-            self._skip(file, getattr(error, "reason", "unreadable"), str(error))
+            self._skip(file, error.reason, error.detail)
             return None
         text = decoded.text
         try:

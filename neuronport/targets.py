@@ -43,6 +43,7 @@ class PathInfo:
     chips: tuple[str, ...]
 
 
+@cache
 def version_key(version: str) -> tuple[int, ...]:
     """``"2.33"`` → ``(2, 33)``, for comparing SDK versions."""
     return tuple(int(part) for part in version.split("."))

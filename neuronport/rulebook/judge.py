@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from neuronport import detectors
 from neuronport.detectors import Detector, Hit
@@ -25,6 +28,8 @@ from neuronport.source.index import TreeIndex
 from neuronport.source.view import ModuleView
 from neuronport.targets import Target
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_INDENT = re.compile(r"\s*")
 _WEAK = frozenset((EvidenceKind.INFERRED, EvidenceKind.REPORTED))
 
 
@@ -249,8 +254,28 @@ def _column(lines: Sequence[str], line: int, offset: int) -> int:
     text = lines[line - 1]
     if text.isascii():
         return offset + 1
-    return len(text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore")) + 1
+    starts, extra = _wide(text)
+    before = bisect_left(starts, offset)
+    return offset - extra[before] + 1
+
+
+@lru_cache(maxsize=8)
+def _wide(text: str) -> tuple[list[int], list[int]]:
+    """Where the characters of several bytes begin, and how many bytes too many there are before
+    the first, the second … of them: a line of megabytes may have a finding every few bytes."""
+    starts: list[int] = []
+    extra = [0]
+    for character in _NOT_ASCII.finditer(text):
+        starts.append(character.start() + extra[-1])
+        extra.append(extra[-1] + len(character.group().encode("utf-8", "surrogatepass")) - 1)
+    return starts, extra
 
 
 def snippet(lines: Sequence[str], line: int) -> str:
-    return lines[line - 1].strip()[:200] if 0 < line <= len(lines) else ""
+    """A line as shown, cut before it is copied: it may be megabytes long."""
+    if not 0 < line <= len(lines):
+        return ""
+    text = lines[line - 1]
+    indent = _INDENT.match(text)
+    start = indent.end() if indent else 0
+    return text[start : start + 200].rstrip()
