@@ -1,0 +1,212 @@
+"""The resolved tables as a file in the user's cache folder: a look-up costs milliseconds.
+
+Its name carries the digest of the tables and of the code that resolves them, so that it can never
+be stale. Where the folder cannot be written the index lives in memory, for this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from neuronport import caches, targets
+from neuronport.operators import tables as table_files
+from neuronport.operators.resolve import Claim, Resolver
+from neuronport.operators.tables import Tables
+
+_LAYOUT = """
+create table operator (name text primary key, family text, body text);
+create index family on operator (family);
+create table spelling (name text primary key, operators text);
+create table model (name text primary key, operators text);
+create table source (id text primary key, body text);
+"""
+
+
+class Index:
+    """Read-only access to resolved tables."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def body(self, operator: str) -> dict[str, Any] | None:
+        """``{"schema": …, "variants": […], "targets": {"native@2.33": 0}}``."""
+        row = self._connection.execute(
+            "select body from operator where name = ?", (operator,)
+        ).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def family(self, base: str) -> list[str]:
+        rows = self._connection.execute(
+            "select name from operator where family = ? order by name", (base,)
+        )
+        return [name for (name,) in rows]
+
+    def operators(self) -> list[str]:
+        return [n for (n,) in self._connection.execute("select name from operator order by name")]
+
+    def spelled(self, spelling: str) -> tuple[str, ...]:
+        row = self._connection.execute(
+            "select operators from spelling where name = ?", (spelling,)
+        ).fetchone()
+        return tuple(row[0].split()) if row else ()
+
+    def spellings(self) -> dict[str, tuple[str, ...]]:
+        rows = self._connection.execute("select name, operators from spelling order by name")
+        return {name: tuple(operators.split()) for name, operators in rows}
+
+    def models(self) -> dict[str, tuple[str, ...]]:
+        rows = self._connection.execute("select name, operators from model order by name")
+        return {name: tuple(operators.split()) for name, operators in rows}
+
+    def sources(self) -> dict[str, dict[str, Any]]:
+        rows = self._connection.execute("select id, body from source order by id")
+        return {name: json.loads(body) for name, body in rows}
+
+
+def open_index(root: Path | None = None, folder: Path | None = None) -> Index:
+    """The index of the tables under ``root`` (default: the ones that ship), made if need be."""
+    root = root or table_files.folder()
+    folder = folder or caches.folder()
+    if folder is not None:
+        file = folder / "operators" / f"{table_files.digest(root, _extra())}.sqlite"
+        with contextlib.suppress(OSError, sqlite3.Error):
+            if not file.exists():
+                _write(file, table_files.load(root))
+            connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+            connection.execute("select count(*) from source").fetchone()
+            return Index(connection)
+    connection = sqlite3.connect(":memory:")
+    _fill(connection, table_files.load(root))
+    return Index(connection)
+
+
+@cache
+def shared() -> Index:
+    """The index of the tables that ship, opened once in a process."""
+    return open_index()
+
+
+def _extra() -> list[Path]:
+    # the SDKs and chips that claims are resolved for
+    return [table_files.folder().parent / "targets" / "targets.toml"]
+
+
+def _write(file: Path, tables: Tables) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
+    os.close(handle)
+    part = Path(name)
+    try:
+        connection = sqlite3.connect(part)
+        _fill(connection, tables)
+        connection.close()
+        part.replace(file)  # another process may have done the same: both are right
+    finally:
+        part.unlink(missing_ok=True)
+    for old in file.parent.glob("*.sqlite"):
+        if old != file:
+            with contextlib.suppress(OSError):
+                old.unlink()
+
+
+def _fill(connection: sqlite3.Connection, tables: Tables) -> None:
+    connection.executescript(_LAYOUT)
+    connection.executemany("insert into operator values (?, ?, ?)", _operators(tables))
+    connection.executemany(
+        "insert into spelling values (?, ?)",
+        ((name, " ".join(operators)) for name, operators in tables.spellings.items()),
+    )
+    connection.executemany(
+        "insert into model values (?, ?)",
+        ((name, " ".join(operators)) for name, operators in tables.models.items()),
+    )
+    connection.executemany(
+        "insert into source values (?, ?)",
+        (
+            (
+                source.id,
+                json.dumps(
+                    {
+                        "kind": source.kind,
+                        "source": source.source,
+                        "says": source.says,
+                        "path": source.path,
+                        "sdk": source.sdk,
+                        "date": source.date,
+                        "stale": source.stale,
+                    }
+                ),
+            )
+            for source in tables.sources.values()
+        ),
+    )
+    connection.commit()
+
+
+def _operators(tables: Tables) -> Iterable[tuple[str, str, str]]:
+    resolvers = {
+        f"{path.name}@{sdk}": Resolver(tables, path.name, sdk)
+        for path in targets.paths().values()
+        for sdk in path.sdks
+    }
+    for operator in tables.operators():
+        variants: list[dict[str, Any]] = []
+        where: dict[str, int] = {}
+        for name, resolver in resolvers.items():
+            variant = {
+                f"{stage}.{direction}": [
+                    _packed(claim)
+                    for claim in (
+                        resolver.forward(operator, stage)
+                        if direction == "forward"
+                        else resolver.backward(operator, stage)
+                    )
+                ]
+                for stage in table_files.STAGES
+                for direction in table_files.DIRECTIONS
+            }
+            if variant not in variants:
+                variants.append(variant)
+            where[name] = variants.index(variant)
+        schema = tables.schemas.get(operator)
+        body: dict[str, Any] = {"variants": variants, "targets": where}
+        if schema is not None:
+            body |= {
+                "kind": schema.kind,
+                "tags": sorted(schema.tags),
+                "parameters": [
+                    [p.name, p.type, p.default, p.required, p.keyword_only]
+                    for p in schema.parameters
+                ],
+                "differentiable": bool(tables.backwards.get(operator)),
+            }
+        yield operator, operator.partition(".")[0], json.dumps(body, separators=(",", ":"))
+
+
+def _packed(claim: Claim) -> Mapping[str, Any]:
+    row: dict[str, Any] = {
+        "s": claim.status,
+        "c": claim.confidence,
+        "e": list(claim.evidence),
+    }
+    if claim.when is not None:
+        row["w"] = str(claim.when)
+    if claim.uncertain:
+        row["u"] = True
+    if claim.via:
+        row["v"] = list(claim.via)
+    if claim.note:
+        row["n"] = claim.note
+    if claim.contradicted_by:
+        row["x"] = [
+            [status, list(evidence), note] for status, evidence, note in claim.contradicted_by
+        ]
+    return row
