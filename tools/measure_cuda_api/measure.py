@@ -30,7 +30,10 @@ def enumerated(modules: list[str]) -> list[str]:
     """The public names of ``modules``: listed in ``__all__`` or defined there, without underscore."""
     names = []
     for module_name in modules:
-        module = importlib.import_module(module_name)
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError:  # not in this version of torch
+            continue
         listed = set(getattr(module, "__all__", ()))
         for name in sorted(dir(module)):
             value = getattr(module, name, None)
@@ -124,6 +127,7 @@ def main() -> None:
     data = tomllib.loads((HERE / "calls.toml").read_text(encoding="utf-8"))
     arguments: dict[str, str] = data["arguments"]
     calls = {n: expression_for(n, arguments) for n in enumerated(data["modules"])}
+    calls |= {n: f"{n}{given}" for n, given in arguments.items()}
     calls |= data["expressions"]
     rows = ["name\texpression\toutcome\tdetail"]
     for name, expression in sorted(calls.items()):
