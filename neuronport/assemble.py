@@ -37,8 +37,9 @@ def assemble(
     fail_on: Level,
     fail_roles: frozenset[Role],
     command: Sequence[str],
+    named: frozenset[str] = frozenset(),
 ) -> AuditResult:
-    """The result of an audit, ready for the reporters."""
+    """The result of an audit, ready for the reporters; ``named``: files the user asked for."""
     findings = [f for f in part.findings if selection.wants(f)]
     references = [f for f in part.references if selection.wants(f)]
     suppressed = [f for f in part.suppressed if selection.wants(f)]
@@ -60,6 +61,7 @@ def assemble(
             len(looked_at),
             part.lines,
             dict(sorted(Counter(f.kind for f in looked_at).items())),
+            len(workspace.files) - len(looked_at) - len(skipped),
         ),
         targets=tuple(targets),
         findings=findings,
@@ -76,7 +78,9 @@ def assemble(
         knowledge=knowledge(book, targets),
         fail_on=fail_on,
         fail_roles=fail_roles,
-        exit_code=exit_code(findings, fail_on, fail_roles, looked_at, part.not_looked_at),
+        exit_code=EXIT_NOT_LOOKED_AT
+        if skipped & named
+        else exit_code(findings, fail_on, fail_roles, looked_at, part.not_looked_at),
         command=tuple(command),
     )
 

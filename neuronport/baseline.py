@@ -18,7 +18,7 @@ class BaselineError(ValueError):
 
 
 def load(path: str) -> dict[str, str]:
-    """Fingerprint → reason.
+    """Fingerprint → reason, empty when none is given.
 
     Raises BaselineError: the file is missing, unreadable or of another form.
     """
@@ -40,7 +40,7 @@ def load(path: str) -> dict[str, str]:
     for row in rows:
         if not isinstance(row, dict) or not isinstance(row.get("fingerprint"), str):
             raise BaselineError(f"{path}: every row needs a fingerprint")
-        result[row["fingerprint"]] = str(row.get("reason") or "in the baseline")
+        result[row["fingerprint"]] = str(row.get("reason") or "")
     return result
 
 
@@ -55,7 +55,7 @@ def split(
         if reason is None:
             new.append(finding)
         else:
-            old.append(replace(finding, suppressed=reason))
+            old.append(replace(finding, suppressed=reason or "in the baseline"))
     return new, old
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 
@@ -22,6 +23,17 @@ class _Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader of a pipe has gone (``| head``): no traceback for that, nor for what
+            # Python would still write at the end. The status is what a shell makes of SIGPIPE.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(141) from None
+        return result
+
 
 @click.group(
     cls=_Commands,
@@ -37,10 +49,13 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; the exit status is that of the command."""
+    """Run the command line; the exit status is that of the command, 130 when it was interrupted."""
     try:
-        cli(standalone_mode=True)
-    except BrokenPipeError:
-        # The reader of a pipe has gone (``| head``): no traceback for that.
-        sys.stderr.close()
-        raise SystemExit(141) from None
+        status = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        raise SystemExit(error.exit_code) from None
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("neuronport: interrupted", err=True)
+        raise SystemExit(130) from None
+    raise SystemExit(status if isinstance(status, int) else 0)

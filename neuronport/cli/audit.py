@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import click
 
@@ -118,10 +118,11 @@ def command(
     from neuronport.rulebook.load import rulebook
     from neuronport.rulebook.model import RuleError
     from neuronport.targets import TargetError, default_target, resolve
-    from neuronport.workspace import NamedPathError, open_workspace
+    from neuronport.workspace import NamedPathError, StdinFile, WorkspaceError, open_workspace
 
     named = list(paths) or ["."]
     files = _files(outputs)
+    settings = config.Config()
     try:
         settings = config.Config() if no_config else config.find(_first_path(named))
         words = list(target) or settings.get("target", [])
@@ -131,16 +132,21 @@ def command(
         if known_file and not baseline_file and settings.file:
             known_file = os.path.join(os.path.dirname(settings.file), known_file)
         known = baseline.load(known_file) if known_file else {}
+        reasons = dict(known)
+        if write_baseline and os.path.exists(write_baseline):
+            reasons = {**baseline.load(write_baseline), **known}
         level = Level(fail_on or settings.get("fail-on", "error"))
         roles = frozenset(Role(r) for r in fail_roles or settings.get("fail-roles", ["code"]))
-    except (TargetError, RuleError, config.ConfigError, baseline.BaselineError) as error:
+    except TargetError as error:
+        _stop(f"{'' if target else settings.file + ': target: '}{error}", assemble.EXIT_USAGE)
+    except (RuleError, config.ConfigError, baseline.BaselineError) as error:
         _stop(str(error), assemble.EXIT_USAGE)
     except ValueError as error:
         _stop(f"{settings.file}: {error}", assemble.EXIT_USAGE)
     selection = Selection(
         list(select) or settings.get("select", []), list(ignore) or settings.get("ignore", [])
     )
-    _check_selection(selection, book)
+    _check_selection(selection, book, "" if select or ignore else settings.file)
     try:
         workspace = open_workspace(
             named,
@@ -155,6 +161,8 @@ def command(
     except NamedPathError as error:
         _stop(str(error), assemble.EXIT_NOT_LOOKED_AT)
     python = [f for f in workspace.files if f.kind in ("python", "stub")]
+    if not python:
+        click.echo(f"neuronport: no Python file in {_shown(' '.join(named))}", err=True)
     progress = Progress(len(python), {"read": "reading", "judge": "judging"})
     try:
         part = audit_python(
@@ -162,6 +170,7 @@ def command(
         )
     finally:
         progress.close()
+    by_name = {os.path.realpath(p) for p in named if p != "-"}
     result = assemble.assemble(
         part=part,
         workspace=workspace,
@@ -173,11 +182,20 @@ def command(
         fail_on=level,
         fail_roles=roles,
         command=[*named, *(f"--target={w}" for w in target)],
+        named=frozenset(
+            f.path
+            for f in python
+            if isinstance(f, StdinFile) or os.path.realpath(f.absolute) in by_name
+        ),
     )
     if write_baseline:
-        old = baseline.load(write_baseline) if os.path.exists(write_baseline) else {}
-        baseline.write(write_baseline, [*result.findings, *result.baselined], {**old, **known})
-        click.echo(f"{len(result.findings)} findings accepted in {write_baseline}", err=True)
+        try:
+            baseline.write(write_baseline, [*result.findings, *result.baselined], reasons)
+        except WorkspaceError as error:
+            _stop(f"{write_baseline}: cannot be written: {error.detail or error.reason}", 2)
+        count = len(result.findings)
+        accepted = f"{count} {'finding' if count == 1 else 'findings'} accepted"
+        click.echo(f"{accepted} in {_shown(write_baseline)}", err=True)
     _report(result, workspace, formats or (() if quiet else ("text",)), files)
     raise SystemExit(0 if write_baseline else result.exit_code)
 
@@ -200,7 +218,7 @@ def _files(outputs: Sequence[str]) -> list[tuple[str, str]]:
     return result
 
 
-def _check_selection(selection: Any, book: Any) -> None:
+def _check_selection(selection: Any, book: Any, file: str) -> None:
     from neuronport.findings import Verdict
 
     areas = {spec.area for spec in book.all()}
@@ -210,7 +228,8 @@ def _check_selection(selection: Any, book: Any) -> None:
         prefix = word.rstrip("*")
         if word.endswith(("*", "/")) and any(spec.id.startswith(prefix) for spec in book.all()):
             continue
-        _stop(f"{word!r} is no rule, area or verdict; `neuronport rules` lists them", 2)
+        where = f"{file}: " if file else ""
+        _stop(f"{where}{word!r} is no rule, area or verdict; `neuronport rules` lists them", 2)
 
 
 def _report(
@@ -261,6 +280,13 @@ def _source_reader(workspace: Any) -> Any:
     return lines
 
 
-def _stop(message: str, code: int) -> Any:
-    click.echo(f"neuronport: {message}", err=True)
+def _stop(message: str, code: int) -> NoReturn:
+    click.echo(f"neuronport: {_shown(message)}", err=True)
     raise SystemExit(code)
+
+
+def _shown(text: str) -> str:
+    """Names of files are anyone's: nothing in them reaches the terminal as a command to it."""
+    from neuronport.reporting.escape import terminal
+
+    return terminal(text)

@@ -55,6 +55,8 @@ class Tree:
     """Lines of the files looked at."""
     by_kind: Mapping[str, int] = field(default_factory=dict)
     """Kind (``python``, ``notebook`` …) → files looked at."""
+    unread: int | None = None
+    """Files of kinds that are not read; None: those of ``files`` that nothing else is said of."""
 
 
 @dataclass(frozen=True, slots=True)

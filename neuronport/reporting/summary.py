@@ -254,7 +254,9 @@ def _summarize(audit: AuditResult) -> Summary:
                 Counter(n.reason for n in audit.not_looked_at).items(), key=lambda i: (-i[1], i[0])
             )
         ),
-        unread=max(0, audit.tree.files - audit.tree.looked_at - len(listed)),
+        unread=max(0, audit.tree.files - audit.tree.looked_at - len(listed))
+        if audit.tree.unread is None
+        else audit.tree.unread,
         ranked=[f for g in groups for f in g.places]
         + [f for g in _groups([_Judged(f) for f in apart], audit)[0] for f in g.places],
     )

@@ -47,7 +47,9 @@ def suppressions(text: str, *, python: bool = True) -> list[Suppression]:
     """The suppression comments of a file."""
     if "neuronport:" not in text:
         return []
-    lines = text.splitlines()
+    # Lines as Python counts them: a lone \r ends one, a form feed or U+2028 does not.
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
     found = []
     for number, comment, alone in _python(text) if python else _other(lines):
         match = _MARK.search(comment)
