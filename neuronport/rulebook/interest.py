@@ -3,6 +3,8 @@ could match is dropped before the rule sees it."""
 
 from __future__ import annotations
 
+import re
+
 from neuronport import detectors
 from neuronport.readers.python.facts import Interest
 from neuronport.rulebook.model import Rulebook
@@ -17,7 +19,16 @@ def interest(book: Rulebook) -> Interest:
     names: set[str] = set()
     strings: list[str] = []
     for spec in book.rows.values():
-        roots.add(spec.name.partition(".")[0])
+        if spec.on not in ("env", "command"):
+            roots.add(spec.name.partition(".")[0])
+    variables = [n.removeprefix("env:") for n in book.outside if n.startswith("env:")]
+    keywords.update(n for n in variables if not n.endswith("*"))
+    if variables:
+        names_ = "|".join(sorted(re.escape(n).replace(r"\*", r"\w+") for n in variables))
+        strings.append(rf"(?<!\w)(?:{names_})(?!\w)")
+    programs = [n.removeprefix("command:") for n in book.outside if n.startswith("command:")]
+    if programs:
+        strings.append(rf"(?<![\w.-])(?:{'|'.join(sorted(map(re.escape, programs)))})(?![\w-])")
     for name in conditions()["false"]:
         roots.add(name.partition(".")[0])
     for detector in detectors.all_detectors().values():

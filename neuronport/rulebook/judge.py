@@ -116,6 +116,7 @@ class Judge:
         spec = match.spec
         guard = view.skipping_guard(event)
         skipped = guard is not None or (event.kind == "import" and view.import_is_guarded(event))
+        skipped = skipped or bool(match.excused)
         override = None
         if match.imported:
             override = Verdict.LOCKS_IN
@@ -130,6 +131,7 @@ class Judge:
             skipped,
             guard,
             match.imported,
+            match.excused,
         )
 
     def _hit(
@@ -155,6 +157,7 @@ class Judge:
         skipped: bool,
         guard: Guard | None,
         imported: bool,
+        excused: str = "",
     ) -> Finding | None:
         by_target: dict[str, TargetVerdict] = {}
         for target in self.targets:
@@ -188,7 +191,7 @@ class Judge:
             context=Context(
                 scope=view.scope(event),
                 hot=bool(view.hot(event)),
-                guarded_by=_condition(guard, view, event, skipped),
+                guarded_by=_condition(guard, view, event, skipped) or excused,
                 role=role,
             ),
             group=hit.group,

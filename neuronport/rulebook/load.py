@@ -216,12 +216,12 @@ def _table(raw: dict[str, Any], file: str) -> Iterator[Spec]:
                 raise RuleError(f"{where}: no evidence named {key!r} in this file")
             cited.append(named[key])
         base = name.removesuffix(".*")
-        last = base.rpartition(".")[2]
+        last = base.rpartition(".")[2].rpartition(":")[2]
         silent = [
             t.replace("{name}", base).replace("{last}", last) if isinstance(t, str) else t
             for t in templates
         ]
-        on = row.get("on") or ("method" if is_method(base) else "use")
+        on = row.get("on") or _manner(base)
         suffix = f"#{on}" if on == "import" else ""
         if "variant" in row:
             suffix += f":{row['variant']}"
@@ -251,6 +251,14 @@ def _table(raw: dict[str, Any], file: str) -> Iterator[Spec]:
         )
 
 
+def _manner(name: str) -> str:
+    """How a row without ``on`` matches: its name tells."""
+    kind, colon, _ = name.partition(":")
+    if colon and kind in ("env", "command"):
+        return kind
+    return "method" if is_method(name) else "use"
+
+
 def is_method(name: str) -> bool:
     """Whether a row's name is a method of a class: ``torch.Tensor.cuda``."""
     parts = name.split(".")
@@ -262,9 +270,12 @@ def _index(digest: str, rules: dict[str, Spec], rows: dict[str, Spec]) -> Rulebo
     prefixes: dict[str, list[Spec]] = {}
     imports: dict[str, list[Spec]] = {}
     methods: dict[str, list[Spec]] = {}
+    outside: dict[str, list[Spec]] = {}
     for spec in rows.values():
         for name in (spec.name, *spec.also):
-            if spec.on == "import":
+            if spec.on in ("env", "command"):
+                outside.setdefault(name, []).append(spec)
+            elif spec.on == "import":
                 imports.setdefault(name.removesuffix(".*"), []).append(spec)
             elif name.endswith(".*"):
                 prefixes.setdefault(name[:-2], []).append(spec)
@@ -272,4 +283,4 @@ def _index(digest: str, rules: dict[str, Spec], rows: dict[str, Spec]) -> Rulebo
                 exact.setdefault(name, []).append(spec)
         if spec.on == "method":
             methods.setdefault(spec.name.rpartition(".")[2], []).append(spec)
-    return Rulebook(digest, rules, rows, exact, prefixes, imports, methods)
+    return Rulebook(digest, rules, rows, exact, prefixes, imports, methods, outside)

@@ -8,7 +8,9 @@ from typing import Any
 from neuronport.findings import Confidence, Verdict, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.rulebook.model import Condition, Rulebook, Spec
+from neuronport.source.environment import variables
 from neuronport.source.kinds import UNKNOWN
+from neuronport.source.processes import programs
 from neuronport.source.view import ModuleView
 
 CLASS_KINDS = {
@@ -25,15 +27,24 @@ CLASS_KINDS = {
 class Matched:
     """A row that speaks at an event."""
 
-    __slots__ = ("confidence", "imported", "name", "spec")
+    __slots__ = ("confidence", "excused", "imported", "name", "spec")
 
-    def __init__(self, spec: Spec, name: str, confidence: Confidence, imported: bool) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        name: str,
+        confidence: Confidence,
+        imported: bool,
+        excused: str = "",
+    ) -> None:
         self.spec = spec
         self.name = name
         """The name at the place, canonical."""
         self.confidence = confidence
         self.imported = imported
         """The name is only imported here; its uses are judged where they are."""
+        self.excused = excused
+        """Why nothing fails here although the verdict says so; empty: it does."""
 
 
 def matches(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
@@ -45,6 +56,8 @@ def matches(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]
         yield from _methods(event, view, book)
     elif kind == "import":
         yield from _imports(event, view, book)
+    if book.outside and kind in ("str", "item", "use", "method", "callkw"):
+        yield from _outside(event, view, book)
 
 
 def candidates(dotted: str, book: Rulebook) -> Sequence[Spec]:
@@ -163,6 +176,29 @@ def _imports(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
                 return
 
 
+def _outside(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
+    for variable in variables(event, view, book.variable):
+        specs = book.variable(variable.name)
+        # The conditions of a row are about how the variable is used, not about a call.
+        unknown: tuple[tuple[str | None, Value], ...] = () if variable.value else ((None, None),)
+        used = (("access", ("const", variable.access)), *variable.value, *unknown)
+        place = event._replace(role="call", args=(), kwargs=used)
+        spoke = False
+        for spec in sorted(specs, key=lambda s: not s.when):
+            if not spec.when and spoke:
+                continue
+            holds_ = _conditions(spec, place, view)
+            if holds_ is None:
+                continue
+            spoke = True
+            unsure = Confidence.LIKELY if spec.distinctive else Confidence.POSSIBLE
+            confidence = Confidence.CERTAIN if variable.sure else unsure
+            yield Matched(spec, variable.name, weakest(confidence, holds_), False)
+    for program in programs(event, view):
+        for spec in book.program(program.name)[:1]:
+            yield Matched(spec, program.name, program.confidence, False, program.excused)
+
+
 def _conditions(spec: Spec, event: Event, view: ModuleView) -> Confidence | None:
     confidence = Confidence.CERTAIN
     for condition in spec.when:
@@ -234,10 +270,12 @@ def _one(condition: Condition, literal: object) -> bool:
 
 
 def missing_packages(book: Rulebook, path: str) -> frozenset[str]:
-    """Packages that cannot be imported on a Neuron host: those whose import row says ``breaks``."""
+    """What is not there on a Neuron host: packages whose import row says ``breaks``, and commands
+    (``command:nvidia-smi``) whose row does."""
+    commands = {n: s for n, s in book.outside.items() if n.startswith("command:")}
     return frozenset(
         name
-        for name, specs in book.imports.items()
+        for name, specs in (*book.imports.items(), *commands.items())
         for spec in specs
         if any(w.verdict is Verdict.BREAKS for w in spec.verdicts.get(path, ()))
     )

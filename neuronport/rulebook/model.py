@@ -134,6 +134,21 @@ class Rulebook:
     imports: Mapping[str, Sequence[Spec]] = field(default_factory=dict)
     methods: Mapping[str, Sequence[Spec]] = field(default_factory=dict)
     """Rows about methods, by the method's name."""
+    outside: Mapping[str, Sequence[Spec]] = field(default_factory=dict)
+    """Rows about what is not Python: ``env:NAME``, ``env:PREFIX_*``, ``command:NAME``."""
+
+    def variable(self, name: str) -> Sequence[Spec]:
+        """The rows for an environment variable: by its name, else by its longest prefix."""
+        found = self.outside.get(f"env:{name}", ())
+        head = name
+        while not found and "_" in head:
+            head = head.rpartition("_")[0]
+            found = self.outside.get(f"env:{head}_*", ())
+        return found
+
+    def program(self, name: str) -> Sequence[Spec]:
+        """The rows for a command."""
+        return self.outside.get(f"command:{name}", ())
 
     def get(self, rule: str) -> Spec | None:
         return self.rules.get(rule) or self.rows.get(rule)

@@ -16,6 +16,7 @@ from typing import Any
 from neuronport.data import data_folder
 from neuronport.readers.python.facts import Guard, Value
 from neuronport.source.index import Summary
+from neuronport.source.processes import processes
 from neuronport.source.values import Resolver
 
 _MAX_DEPTH = 10
@@ -161,6 +162,9 @@ class Truth:
                 if known and isinstance(name, str) and self.missing(name):
                     return False
                 return None
+            if dotted in processes()["finders"] and value[0] == "call" and value[2]:
+                known, name = self.resolver.constant(module, value[2][0])
+                return False if known and self.missing(f"command:{name}") else None
             if dotted == "typing.TYPE_CHECKING":
                 return False
             found = self.resolver.index.function(dotted)

@@ -1120,6 +1120,8 @@ class _Reader:
                 key_value[1] if key_value is not None and key_value[0] == "const" else None,
             )
             value = self.expr(item)
+            if key_value is not None and key_value[0] == "const" and key_value[1] in self.keywords:
+                self.emit(Event("pair", self.span(key), self.ctx(), key_value[1], value))
             if i < _MAX_ITEMS:
                 pairs.append((key_value, value))
         self.role = role

@@ -45,7 +45,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 3
+FACTS_FORM = 4
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -122,6 +122,8 @@ class Event(NamedTuple):
     item        load, store, del                        ``value``: base; ``args``: (index[, stored])
     format      f-string part                           ``value``
     loop        for, while                              ``value``: iterable or test
+    pair        key of a dict display, a keyword of     ``value``: what stands there
+                interest
     param       name of a parameter                     ``value``: default; ``role``: function
     ==========  ======================================  ==========================================
     """

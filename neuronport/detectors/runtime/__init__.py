@@ -1,0 +1,1 @@
+"""Rules about the runtime: environment, memory, random numbers, errors, starting processes."""
