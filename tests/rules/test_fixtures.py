@@ -15,10 +15,13 @@ SPECS = sorted(BOOK.all(), key=lambda s: s.id)
 def lines_of(spec: Spec, fixture: Fixture, folder) -> set[int]:
     part = judge_files(folder, {fixture.file: fixture.code})
     assert not part.not_looked_at, f"{spec.id}: the fixture does not parse: {fixture.code}"
+    code = fixture.code.splitlines()
     return {
         f.location.line
         for f in (*part.findings, *part.references)
         if f.rule == spec.id
+        # Importing a name is reported beside its uses; rows about imports are of a kind of their own.
+        and (spec.on == "import" or not code[f.location.line - 1].startswith(("from ", "import ")))
         and (not fixture.target or any(t.startswith(fixture.target) for t in f.by_target))
     }
 
