@@ -19,7 +19,7 @@ from neuronport.findings import (
 from neuronport.reporting.result import AuditResult, Knowledge, RuleInfo, Tree, UnusedSuppression
 from neuronport.rulebook.judge import Selection
 from neuronport.rulebook.model import Rulebook, Spec
-from neuronport.targets import Target, paths, version_key
+from neuronport.targets import Target, paths
 from neuronport.workspace import Workspace
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_NOT_LOOKED_AT = 0, 1, 2, 3
@@ -122,15 +122,7 @@ def rule_info(spec: Spec) -> RuleInfo:
 
 def knowledge(book: Rulebook, targets: Sequence[Target]) -> list[Knowledge]:
     """How old what is known about each path is: the newest SDK any evidence was taken from."""
-    result = []
-    for path in dict.fromkeys(t.path for t in targets):
-        versions = {
-            e.sdk for spec in book.all() for e in spec.evidence_for(path) if _is_version(e.sdk)
-        }
-        newest = max(versions, key=version_key, default="")
-        result.append(Knowledge(path, paths()[path].sdks[-1], newest))
-    return result
-
-
-def _is_version(text: str) -> bool:
-    return bool(text) and all(part.isdigit() for part in text.split("."))
+    return [
+        Knowledge(path, paths()[path].sdks[-1], book.newest.get(path, ""))
+        for path in dict.fromkeys(t.path for t in targets)
+    ]

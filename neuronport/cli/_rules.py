@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 def book() -> Rulebook:
     """The rules; a broken one ends the command."""
-    from neuronport.rulebook.load import rulebook
+    from neuronport.rulebook.load import whole_rulebook
     from neuronport.rulebook.model import RuleError
 
     try:
-        return rulebook()
+        return whole_rulebook()
     except RuleError as error:
         click.echo(f"neuronport: {error}", err=True)
         raise SystemExit(2) from None

@@ -221,12 +221,12 @@ def _files(outputs: Sequence[str]) -> list[tuple[str, str]]:
 def _check_selection(selection: Any, book: Any, file: str) -> None:
     from neuronport.findings import Verdict
 
-    areas = {spec.area for spec in book.all()}
+    areas = book.areas
     for word in (*selection.select, *selection.ignore):
         if word in areas or word in set(Verdict) or book.get(word) is not None:
             continue
         prefix = word.rstrip("*")
-        if word.endswith(("*", "/")) and any(spec.id.startswith(prefix) for spec in book.all()):
+        if word.endswith(("*", "/")) and any(rule.startswith(prefix) for rule in book.ids()):
             continue
         where = f"{file}: " if file else ""
         _stop(f"{where}{word!r} is no rule, area or verdict; `neuronport rules` lists them", 2)

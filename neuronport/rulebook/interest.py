@@ -13,14 +13,11 @@ from neuronport.source.truth import conditions
 
 
 def interest(book: Rulebook) -> Interest:
-    roots: set[str] = set()
+    roots: set[str] = set(book.roots)
     methods: set[str] = {*book.methods, *hot.METHODS}
     keywords: set[str] = set()
     names: set[str] = set()
     strings: list[str] = []
-    for spec in book.rows.values():
-        if spec.on not in ("env", "command"):
-            roots.add(spec.name.partition(".")[0])
     variables = [n.removeprefix("env:") for n in book.outside if n.startswith("env:")]
     keywords.update(n for n in variables if not n.endswith("*"))
     if variables:

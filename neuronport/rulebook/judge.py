@@ -22,7 +22,7 @@ from neuronport.findings import (
     weakest,
 )
 from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Span
-from neuronport.rulebook.match import Matched, matches, missing_packages
+from neuronport.rulebook.match import Matched, matches
 from neuronport.rulebook.model import Rulebook, Spec
 from neuronport.source.index import TreeIndex
 from neuronport.source.view import ModuleView
@@ -69,7 +69,7 @@ class Judge:
             for kind in sorted(detector.events):
                 self.by_kind.setdefault(kind, []).append(detector)
         self._missing = frozenset.intersection(
-            *(missing_packages(book, path) for path in {t.path for t in self.targets})
+            *(book.missing.get(path, frozenset()) for path in {t.path for t in self.targets})
         )
 
     def missing(self, dotted: str) -> bool:

@@ -1,5 +1,10 @@
-"""Reading ``rules/``. Parsing TOML takes most of a second; a copy of what it gives is kept as JSON
-in the user's cache folder, keyed by the digest of the files."""
+"""Reading ``rules/``.
+
+Thousands of rows take seconds to parse and check, so what matching needs of them is kept as one
+JSON file in the user's cache folder, keyed by the names, sizes and times of the files; a row becomes
+a :class:`Spec` only when something asks for it. :func:`whole_rulebook` reads everything, cases
+included, and checks the form.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +12,21 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from neuronport import caches
+from neuronport import __version__, caches
 from neuronport.data import data_folder
-from neuronport.findings import Confidence, Effort, Evidence
+from neuronport.findings import Confidence, Effort, Evidence, Verdict
 from neuronport.rulebook import model
 from neuronport.rulebook.model import Fixture, Rulebook, RuleError, Spec
+from neuronport.targets import version_key
 
 _NOT_RULES = frozenset(("targets", "understanding", "operators"))
 _PATHS = ("native", "xla")
+_COMPACT_FORM = 2
 _RULE_KEYS = frozenset(
     [
         "id",
@@ -68,24 +75,152 @@ _ROW_KEYS = frozenset(
 
 @cache
 def rulebook() -> Rulebook:
-    """The shipped rules.
+    """The shipped rules, without their cases.
 
     Raises RuleError: a rule is not written as the form says; the message names the file.
+    """
+    folder = data_folder("rules")
+    key = _signature(folder)
+    cached = caches.read("rules", key + ".json")
+    if cached is not None:
+        try:
+            return _lazy(json.loads(cached))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            pass  # of another form, or damaged: made again
+    compact = _compact(folder)
+    caches.write("rules", key + ".json", json.dumps(compact).encode())
+    return _lazy(compact)
+
+
+@cache
+def whole_rulebook() -> Rulebook:
+    """The shipped rules with their cases, every one read and checked.
+
+    Raises RuleError: as :func:`rulebook`.
     """
     return build(data_folder("rules"))
 
 
-def build(folder: Path) -> Rulebook:
-    """The rulebook of a folder of rules."""
+def _signature(folder: Path) -> str:
+    """Changes when any rule file does."""
+    digest = hashlib.sha256(f"{_COMPACT_FORM} {__version__} {folder}".encode())
+    for path in _files(folder):
+        state = path.stat()
+        digest.update(f"\0{path}\0{state.st_size}\0{state.st_mtime_ns}".encode())
+    return digest.hexdigest()[:32]
+
+
+def _compact(folder: Path) -> dict[str, Any]:
+    """What matching needs of a folder of rules, as JSON can hold it."""
     files = list(_files(folder))
-    digest = hashlib.sha256()
-    contents = []
-    for path in files:
-        data = path.read_bytes()
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + data + b"\0")
-        contents.append(data)
-    key = digest.hexdigest()
-    raw = _cached(key, folder, files, contents)
+    contents = [path.read_bytes() for path in files]
+    raw = _parsed(folder, files, contents)
+    book = _build(_digest(folder, files, contents), raw)
+    rows: dict[str, list[Any]] = {}
+    headers: dict[str, Any] = {}
+    for file, document in raw.items():
+        if "namespace" not in document:
+            continue
+        headers[file] = {k: v for k, v in document.items() if k not in ("row", "silent")}
+        for row, spec in zip(document.get("row", ()), _table(document, file), strict=True):
+            kept = {k: v for k, v in row.items() if k not in ("fires", "silent")}
+            rows[spec.id] = [file, kept]
+    return {
+        "digest": book.digest,
+        "rules": {
+            file: {k: v for k, v in document.items() if k not in ("fires", "silent")}
+            for file, document in raw.items()
+            if "namespace" not in document
+        },
+        "headers": headers,
+        "rows": rows,
+        **{
+            name: {key: [s.id for s in specs] for key, specs in getattr(book, name).items()}
+            for name in ("exact", "prefixes", "imports", "methods", "outside")
+        },
+        "facts": {
+            "roots": sorted(book.roots),
+            "areas": sorted(book.areas),
+            "newest": dict(book.newest),
+            "missing": {path: sorted(names) for path, names in book.missing.items()},
+        },
+    }
+
+
+class _Rows(Mapping[str, Spec]):
+    """API rows by id, each built when it is asked for."""
+
+    def __init__(self, headers: dict[str, Any], rows: dict[str, list[Any]]) -> None:
+        self._headers = headers
+        self._rows = rows
+        self._specs: dict[str, Spec] = {}
+
+    def __getitem__(self, rule: str) -> Spec:
+        spec = self._specs.get(rule)
+        if spec is None:
+            file, row = self._rows[rule]
+            spec = next(_table({**self._headers[file], "row": [row]}, file))
+            self._specs[rule] = spec
+        return spec
+
+    def __contains__(self, rule: object) -> bool:
+        return rule in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+class _Names(Mapping[str, Sequence[Spec]]):
+    """Names → rows, through the ids of the rows."""
+
+    def __init__(self, ids: dict[str, list[str]], rows: Mapping[str, Spec]) -> None:
+        self._ids = ids
+        self._rows = rows
+
+    def __getitem__(self, name: str) -> Sequence[Spec]:
+        return [self._rows[rule] for rule in self._ids[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ids
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def _lazy(compact: dict[str, Any]) -> Rulebook:
+    rows = _Rows(compact["headers"], compact["rows"])
+    rules = {spec.id: spec for spec in (_rule(doc, file) for file, doc in compact["rules"].items())}
+    facts = compact["facts"]
+    return Rulebook(
+        compact["digest"],
+        rules,
+        rows,
+        exact=_Names(compact["exact"], rows),
+        prefixes=_Names(compact["prefixes"], rows),
+        imports=_Names(compact["imports"], rows),
+        methods=_Names(compact["methods"], rows),
+        outside=_Names(compact["outside"], rows),
+        roots=frozenset(facts["roots"]),
+        areas=frozenset(facts["areas"]),
+        newest=facts["newest"],
+        missing={path: frozenset(names) for path, names in facts["missing"].items()},
+    )
+
+
+def build(folder: Path) -> Rulebook:
+    """The rulebook of a folder of rules, cases included."""
+    files = list(_files(folder))
+    contents = [path.read_bytes() for path in files]
+    return _build(_digest(folder, files, contents), _parsed(folder, files, contents))
+
+
+def _build(digest: str, raw: Mapping[str, dict[str, Any]]) -> Rulebook:
     rules: dict[str, Spec] = {}
     rows: dict[str, Spec] = {}
     for name, document in raw.items():
@@ -95,7 +230,7 @@ def build(folder: Path) -> Rulebook:
             if known is not None:
                 raise RuleError(f"{name}: {spec.id} is already defined in {known.file}")
             (rows if spec.name else rules)[spec.id] = spec
-    return _index(key[:16], rules, rows)
+    return _index(digest, rules, rows)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -106,16 +241,16 @@ def _files(folder: Path) -> Iterator[Path]:
                     yield Path(base, name)
 
 
-def _cached(
-    key: str, folder: Path, files: list[Path], contents: list[bytes]
+def _digest(folder: Path, files: Sequence[Path], contents: Sequence[bytes]) -> str:
+    digest = hashlib.sha256()
+    for path, data in zip(files, contents, strict=True):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + data + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _parsed(
+    folder: Path, files: Sequence[Path], contents: Sequence[bytes]
 ) -> dict[str, dict[str, Any]]:
-    cached = caches.read("rules", key + ".json")
-    if cached is not None:
-        try:
-            loaded: dict[str, dict[str, Any]] = json.loads(cached)
-            return loaded
-        except ValueError:
-            pass
     raw = {}
     for path, data in zip(files, contents, strict=True):
         name = path.relative_to(folder).as_posix()
@@ -123,7 +258,6 @@ def _cached(
             raw[name] = tomllib.loads(data.decode("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise RuleError(f"rules/{name}: {error}") from None
-    caches.write("rules", key + ".json", json.dumps(raw).encode())
     return raw
 
 
@@ -283,4 +417,44 @@ def _index(digest: str, rules: dict[str, Spec], rows: dict[str, Spec]) -> Rulebo
                 exact.setdefault(name, []).append(spec)
         if spec.on == "method":
             methods.setdefault(spec.name.rpartition(".")[2], []).append(spec)
-    return Rulebook(digest, rules, rows, exact, prefixes, imports, methods, outside)
+    everything = [*rules.values(), *rows.values()]
+    return Rulebook(
+        digest,
+        rules,
+        rows,
+        exact,
+        prefixes,
+        imports,
+        methods,
+        outside,
+        roots=frozenset(
+            name.partition(".")[0]
+            for spec in rows.values()
+            if spec.on not in ("env", "command")
+            for name in (spec.name, *spec.also)
+        ),
+        areas=frozenset(spec.area for spec in everything),
+        newest={path: _newest(everything, path) for path in _PATHS},
+        missing={path: _missing(imports, outside, path) for path in _PATHS},
+    )
+
+
+def _newest(specs: Sequence[Spec], path: str) -> str:
+    """The newest SDK that any evidence about a path was taken from."""
+    versions = {e.sdk for spec in specs for e in spec.evidence_for(path)}
+    numbered = [v for v in versions if v and all(part.isdigit() for part in v.split("."))]
+    return max(numbered, key=version_key, default="")
+
+
+def _missing(
+    imports: Mapping[str, Sequence[Spec]], outside: Mapping[str, Sequence[Spec]], path: str
+) -> frozenset[str]:
+    """What is not there on a Neuron host: packages whose import row says ``breaks``, and commands
+    (``command:nvidia-smi``) whose row does."""
+    commands = {name: specs for name, specs in outside.items() if name.startswith("command:")}
+    return frozenset(
+        name
+        for name, specs in (*imports.items(), *commands.items())
+        for spec in specs
+        if any(w.verdict is Verdict.BREAKS for w in spec.verdicts.get(path, ()))
+    )

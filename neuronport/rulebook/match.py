@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from neuronport.findings import Confidence, Verdict, weakest
+from neuronport.findings import Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.rulebook.model import Condition, Rulebook, Spec
 from neuronport.source.environment import variables
@@ -136,10 +136,13 @@ def _receiver(spec: Spec, value: Value, view: ModuleView) -> Confidence | None:
     owner = spec.name.rpartition(".")[0]
     wanted = CLASS_KINDS.get(owner)
     known = view.kind(value)
-    unsure = Confidence.LIKELY if spec.distinctive else Confidence.POSSIBLE
+    unsure: Confidence | None = Confidence.LIKELY if spec.distinctive else Confidence.POSSIBLE
+    if not view.imports(spec.name.partition(".")[0]):
+        # Nothing says that this file has to do with the library at all.
+        unsure = Confidence.POSSIBLE if spec.distinctive else None
     if wanted is not None:
         if known.kind == wanted:
-            return Confidence.CERTAIN if known.derived else weakest(Confidence.LIKELY, unsure)
+            return Confidence.CERTAIN if known.derived else Confidence.LIKELY
         if known.kind in (UNKNOWN, "batch"):
             return unsure
         return None
@@ -151,9 +154,9 @@ def _receiver(spec: Spec, value: Value, view: ModuleView) -> Confidence | None:
             name = inner[1][1] if inner[1][0] == "ref" else ""
             if name and (name == owner or last in name.split(".")):
                 return Confidence.CERTAIN
-    if known.kind in (UNKNOWN, "other", "module") and spec.distinctive:
-        return Confidence.LIKELY
-    return Confidence.POSSIBLE if known.kind == UNKNOWN else None
+    if known.kind == UNKNOWN or (known.kind in ("other", "module") and spec.distinctive):
+        return unsure
+    return None
 
 
 def _imports(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
@@ -267,15 +270,3 @@ def _one(condition: Condition, literal: object) -> bool:
     if condition.matches:
         return isinstance(literal, str) and condition.regex().search(literal) is not None
     return True
-
-
-def missing_packages(book: Rulebook, path: str) -> frozenset[str]:
-    """What is not there on a Neuron host: packages whose import row says ``breaks``, and commands
-    (``command:nvidia-smi``) whose row does."""
-    commands = {n: s for n, s in book.outside.items() if n.startswith("command:")}
-    return frozenset(
-        name
-        for name, specs in (*book.imports.items(), *commands.items())
-        for spec in specs
-        if any(w.verdict is Verdict.BREAKS for w in spec.verdicts.get(path, ()))
-    )

@@ -150,11 +150,22 @@ class Rulebook:
         """The rows for a command."""
         return self.outside.get(f"command:{name}", ())
 
+    roots: frozenset[str] = frozenset()
+    """First parts of the names of all rows."""
+    areas: frozenset[str] = frozenset()
+    newest: Mapping[str, str] = field(default_factory=dict)
+    """Path → the newest SDK that evidence about it was taken from."""
+    missing: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Path → packages that cannot be imported on a Neuron host."""
+
     def get(self, rule: str) -> Spec | None:
         return self.rules.get(rule) or self.rows.get(rule)
 
     def all(self) -> list[Spec]:
         return [*self.rules.values(), *self.rows.values()]
+
+    def ids(self) -> list[str]:
+        return [*self.rules, *self.rows]
 
 
 def windows(raw: Any, where: str) -> tuple[Window, ...]:

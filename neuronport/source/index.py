@@ -50,6 +50,14 @@ class Summary:
         self.scopes = facts.scopes
         self.guards = facts.guards
 
+    def packages(self) -> set[str]:
+        """The packages whose names the module has at its top."""
+        return {
+            value[1].partition(".")[0]
+            for value in self.exports.values()
+            if value is not None and value[0] == "ref" and value[1][:1] != "@"
+        }
+
     def freeze(self) -> bytes:
         return marshal.dumps(
             (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from neuronport.findings import Confidence, Related
@@ -43,6 +44,23 @@ class ModuleView:
 
     def scope(self, event: Event) -> str:
         return self.facts.scopes[self.ctx(event).scope].qualname
+
+    def imports(self, package: str) -> bool:
+        """Whether the module imports a package, itself or through a module of the tree."""
+        return package in self._packages
+
+    @cached_property
+    def _packages(self) -> frozenset[str]:
+        found: set[str] = set()
+        for event in self.facts.events:
+            if event.kind == "import":
+                local = self.index.localize(event.name, self.summary)
+                found.add(local.partition(".")[0])
+                if local[:1] == "@":
+                    inner = self.index.split(local)
+                    if inner is not None:
+                        found |= inner[0].packages()
+        return frozenset(found)
 
     def hot(self, event: Event) -> str:
         """Why the place of an event runs every step; empty: it does not, as far as is known."""

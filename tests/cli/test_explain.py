@@ -9,7 +9,7 @@ import pytest
 from neuronport.reporting.pages import markdown_page, text_page
 from neuronport.reporting.result import RenderOptions
 from neuronport.rulebook import pages
-from neuronport.rulebook.load import rulebook
+from neuronport.rulebook.load import whole_rulebook as rulebook
 from neuronport.rulebook.lookup import find_rule, near_rules
 from tests.cli.running import neuronport
 

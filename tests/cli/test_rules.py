@@ -7,7 +7,7 @@ import json
 import pytest
 
 from neuronport.rulebook import pages
-from neuronport.rulebook.load import rulebook
+from neuronport.rulebook.load import whole_rulebook as rulebook
 from neuronport.rulebook.lookup import look_up, spelling
 from tests.cli.running import neuronport
 
