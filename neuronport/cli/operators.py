@@ -44,6 +44,29 @@ _TARGETS = click.option(
     metavar="PATH[@SDK][:CHIP]",
     help="native (default), xla, native@2.32, xla@2.31:inf2 …; repeatable.",
 )
+_OVERLAYS = click.option(
+    "--overlay",
+    "overlays",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="What was observed (`operators observe`), laid over the table; repeatable.",
+)
+
+
+def _index(overlays: tuple[str, ...]) -> Any:
+    from pathlib import Path
+
+    from neuronport.operators import TableError, open_index, shared
+
+    if not overlays:
+        return shared()
+    try:
+        return open_index(overlays=[Path(name) for name in overlays])
+    except (TableError, ValueError, KeyError) as error:
+        raise click.BadParameter(str(error), param_hint="--overlay") from None
+
+
 _FORMAT = click.option(
     "--format", "style", type=click.Choice(_FORMATS), default="text", show_default=True
 )
@@ -64,18 +87,21 @@ _STAGE = click.option("--stage", type=click.Choice(["eager", "compiled"]), help=
     metavar="NAME=VALUE",
     help="What is known of an argument: beta=0.5, dtype(self)=int64, shape(self)=2,3; repeatable.",
 )
+@_OVERLAYS
 @_FORMAT
 def show(
     names: tuple[str, ...],
     targets: tuple[Any, ...],
     stage: str | None,
     arguments: tuple[str, ...],
+    overlays: tuple[str, ...],
     style: str,
 ) -> None:
     """What is known of NAMES: status, conditions, evidence, what to write instead."""
     from neuronport.operators import STAGES, UnknownOperatorError, lookup
 
     call = _call(arguments)
+    index = _index(overlays)
     answers: list[Answer] = []
     for name in names:
         for target in targets:
@@ -83,7 +109,14 @@ def show(
                 for direction in ("forward", "backward"):
                     try:
                         answers.append(
-                            lookup(name, target, stage=at, direction=direction, call=call)
+                            lookup(
+                                name,
+                                target,
+                                stage=at,
+                                direction=direction,
+                                call=call,
+                                index=index,
+                            )
                         )
                     except UnknownOperatorError as error:
                         raise click.UsageError(str(error)) from None
@@ -190,6 +223,7 @@ def _told(answers: list[Answer]) -> str:
 @click.option("--namespace", metavar="NAME", help="Only operators of aten, torchvision, hlo …")
 @click.option("--match", metavar="TEXT", help="Only operators with this text in their name.")
 @click.option("--core", is_flag=True, help="Only core aten.")
+@_OVERLAYS
 @_FORMAT
 def list_(
     targets: tuple[Any, ...],
@@ -198,6 +232,7 @@ def list_(
     namespace: str | None,
     match: str | None,
     core: bool,
+    overlays: tuple[str, ...],
     style: str,
 ) -> None:
     """Every operator with its status."""
@@ -205,7 +240,7 @@ def list_(
 
     rows = [
         row
-        for row in survey.rows(targets, stage, core=core)
+        for row in survey.rows(targets, stage, core=core, index=_index(overlays))
         if (not status or row.forward in status or row.backward in status)
         and (not namespace or row.operator.startswith(f"{namespace}::"))
         and (not match or match in row.operator)
@@ -259,17 +294,35 @@ def diff(old: str, new: str, path: str, style: str) -> None:
 @click.option(
     "--model", "models", multiple=True, metavar="NAME", help="A model of the list; repeatable."
 )
+@click.option(
+    "--operators",
+    "file",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help="Names of operators, one a line, spelled in any way; - is stdin.",
+)
+@_OVERLAYS
 @_FORMAT
 def coverage(
-    targets: tuple[Any, ...], stage: str | None, models: tuple[str, ...], style: str
+    targets: tuple[Any, ...],
+    stage: str | None,
+    models: tuple[str, ...],
+    file: Any,
+    overlays: tuple[str, ...],
+    style: str,
 ) -> None:
     """How much is known, and what it says: core aten, OpInfo, models, by status."""
-    from neuronport.operators import survey
+    from neuronport.operators import UnknownOperatorError, survey
 
+    index = _index(overlays)
+    names = [line.strip() for line in file if line.strip()] if file else []
     try:
-        shares = survey.coverage(targets, stage, models)
+        shares = survey.coverage(targets, stage, models, names, index)
+    except UnknownOperatorError as error:
+        raise click.UsageError(str(error)) from None
     except KeyError as error:
-        raise click.UsageError(f"unknown model {error}") from None
+        known = ", ".join(index.models())
+        raise click.UsageError(f"unknown model {error}; known: {known}") from None
     columns = ("set", "target", "stage", "direction", "operators", *survey.STATUSES, "unknown %")
     _table_out(
         style,
@@ -287,6 +340,41 @@ def coverage(
             for s in shares
         ),
     )
+
+
+# -- observe ----------------------------------------------------------------------------------------
+
+
+@command.command("observe")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, readable=True)
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), help="Where the overlay goes; else stdout."
+)
+def observe(files: tuple[str, ...], output: str | None) -> None:
+    """Read reports of Neuron's own tools into an overlay of the operator table.
+
+    Reads torch_neuronx.analyze and neuron_parallel_compile analyze (JSON), a metrics report of
+    torch_xla, get_executed_ops() and get_fallback_ops() of TorchNeuron (JSON or printed), logs of
+    TorchNeuron and neuronx-cc, and TorchNeuron's docs/torch_api_compatibility.md. What contradicts
+    the table is said on stderr; `--overlay FILE` of the other commands uses the result.
+    """
+    from pathlib import Path
+
+    from neuronport.operators import observed
+
+    text, problems = observed.overlay([Path(name) for name in files])
+    for problem in problems:
+        click.echo(problem, err=True)
+    if output:
+        Path(output).write_text(text, encoding="utf-8", newline="\n")
+    else:
+        click.echo(text, nl=False)
+    for line in observed.contradictions(text):
+        click.echo(line, err=True)
+    if "[[row]]" not in text:
+        raise SystemExit(3)
 
 
 @command.command("pages")

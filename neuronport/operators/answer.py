@@ -16,7 +16,7 @@ from neuronport.findings import (
     weakest,
 )
 from neuronport.operators import index as indices
-from neuronport.operators.conditions import NOTHING_KNOWN, Argument, CallFacts, parse
+from neuronport.operators.conditions import NOTHING_KNOWN, UNKNOWN, Argument, CallFacts, parse
 from neuronport.operators.index import Index
 from neuronport.operators.names import Reached, find
 from neuronport.operators.tables import DIRECTIONS, STAGES, STATUS_ORDER, Status
@@ -209,9 +209,26 @@ def _overloads(index: Index, operator: str, call: CallFacts) -> list[str]:
     """The overload itself, or the overloads of a family that the call can mean."""
     family = index.family(operator)
     if len(family) <= 1:
-        return [operator]
-    fitting = [name for name in family if _fits(index.body(name) or {}, call)]
+        return family or [operator]
+    bodies = {name: index.body(name) or {} for name in family}
+    fitting = [name for name in family if _fits(bodies[name], call)]
+    fitting = _preferred(fitting, bodies, call)
     return fitting or [operator if operator in family else family[0]]
+
+
+def _preferred(
+    fitting: list[str], bodies: Mapping[str, Mapping[str, Any]], call: CallFacts
+) -> list[str]:
+    """Without overloads for a number where a tensor is likely, and the reverse."""
+    kinds = {name: {p[0]: p[1] for p in bodies[name].get("parameters", ())} for name in fitting}
+    own = {name: kinds[name].get("self") for name in fitting}
+    if call.argument("self").value is UNKNOWN and "T" in own.values():
+        fitting = [name for name in fitting if own[name] != "Scalar"]
+    for key, argument in call.arguments.items():
+        if isinstance(argument.value, (int, float)):
+            numbers = [name for name in fitting if kinds[name].get(key, "T") != "T"]
+            fitting = numbers or fitting
+    return fitting
 
 
 def _fits(body: Mapping[str, Any], call: CallFacts) -> bool:
@@ -241,8 +258,10 @@ def _of_overloads(answers: list[Answer], call: CallFacts) -> Answer:
     """One answer for the overloads of a family: the plain one speaks, the others are possible."""
     if len(answers) == 1:
         return answers[0]
-    plain = [a for a in answers if "." not in a.operator] or answers
-    first = max(plain, key=lambda a: STATUS_ORDER[a.status])
+    plain = [a for a in answers if "." not in a.operator]
+    first = max(plain or answers, key=lambda a: STATUS_ORDER[a.status])
+    if not plain and len({a.verdict for a in answers}) > 1:
+        first = replace(first, confidence=Confidence.POSSIBLE)
     unknown = list(first.conditions_unknown)
     for other in answers:
         if other is not first and STATUS_ORDER[other.status] > STATUS_ORDER[first.status]:
@@ -325,7 +344,7 @@ def _one(
 
 class _Sources:
     def __init__(self, index: Index) -> None:
-        self._rows = _source_rows(index)
+        self._rows = index.sources
 
     def of(self, cited: Sequence[str], note: str) -> tuple[Evidence, ...]:
         """Strongest first; the note of a row belongs to its first citation."""
@@ -352,16 +371,6 @@ class _Sources:
         strength = list(EvidenceKind)
         found.sort(key=lambda pair: (pair[0], strength.index(pair[1].kind)))
         return tuple(evidence for _, evidence in found)
-
-
-_rows_by_index: dict[int, dict[str, dict[str, Any]]] = {}
-
-
-def _source_rows(index: Index) -> dict[str, dict[str, Any]]:
-    found = _rows_by_index.get(id(index))
-    if found is None:
-        found = _rows_by_index[id(index)] = index.sources()
-    return found
 
 
 def _merged(answers: list[Answer], sometimes: list[Answer], name: str) -> Answer:

@@ -11,8 +11,8 @@ import json
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,10 @@ create table spelling (name text primary key, operators text);
 create table model (name text primary key, operators text);
 create table source (id text primary key, body text);
 """
+
+
+_KEPT = 6
+"""How many indexes stay: one for each set of overlays somebody works with."""
 
 
 class Index:
@@ -66,25 +70,31 @@ class Index:
         rows = self._connection.execute("select name, operators from model order by name")
         return {name: tuple(operators.split()) for name, operators in rows}
 
+    @cached_property
     def sources(self) -> dict[str, dict[str, Any]]:
         rows = self._connection.execute("select id, body from source order by id")
         return {name: json.loads(body) for name, body in rows}
 
 
-def open_index(root: Path | None = None, folder: Path | None = None) -> Index:
-    """The index of the tables under ``root`` (default: the ones that ship), made if need be."""
+def open_index(
+    root: Path | None = None, folder: Path | None = None, overlays: Sequence[Path] = ()
+) -> Index:
+    """The index of the tables under ``root`` (default: the ones that ship), made if need be.
+
+    ``overlays`` are files of observations (``neuronport operators observe``) laid over them.
+    """
     root = root or table_files.folder()
     folder = folder or caches.folder()
     if folder is not None:
-        file = folder / "operators" / f"{table_files.digest(root, _extra())}.sqlite"
+        file = folder / "operators" / f"{table_files.digest(root, [*_extra(), *overlays])}.sqlite"
         with contextlib.suppress(OSError, sqlite3.Error):
             if not file.exists():
-                _write(file, table_files.load(root))
+                _write(file, table_files.load(root, overlays))
             connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
             connection.execute("select count(*) from source").fetchone()
             return Index(connection)
     connection = sqlite3.connect(":memory:")
-    _fill(connection, table_files.load(root))
+    _fill(connection, table_files.load(root, overlays))
     return Index(connection)
 
 
@@ -111,10 +121,10 @@ def _write(file: Path, tables: Tables) -> None:
         part.replace(file)  # another process may have done the same: both are right
     finally:
         part.unlink(missing_ok=True)
-    for old in file.parent.glob("*.sqlite"):
-        if old != file:
-            with contextlib.suppress(OSError):
-                old.unlink()
+    with contextlib.suppress(OSError):
+        others = sorted(file.parent.glob("*.sqlite"), key=lambda p: p.stat().st_mtime)
+        for old in others[:-_KEPT]:
+            old.unlink()
 
 
 def _fill(connection: sqlite3.Connection, tables: Tables) -> None:
@@ -152,30 +162,26 @@ def _fill(connection: sqlite3.Connection, tables: Tables) -> None:
 
 
 def _operators(tables: Tables) -> Iterable[tuple[str, str, str]]:
-    resolvers = {
-        f"{path.name}@{sdk}": Resolver(tables, path.name, sdk)
-        for path in targets.paths().values()
-        for sdk in path.sdks
-    }
+    resolvers: dict[str, Resolver] = {}
+    for path in targets.paths().values():
+        made: list[Resolver] = []
+        for sdk in path.sdks:
+            same = next((r for r in made if tables.same_as(path.name, r.sdk, sdk)), None)
+            if same is None:
+                same = Resolver(tables, path.name, sdk)
+                made.append(same)
+            resolvers[f"{path.name}@{sdk}"] = same
     for operator in tables.operators():
         variants: list[dict[str, Any]] = []
         where: dict[str, int] = {}
+        done: dict[Resolver, int] = {}
         for name, resolver in resolvers.items():
-            variant = {
-                f"{stage}.{direction}": [
-                    _packed(claim)
-                    for claim in (
-                        resolver.forward(operator, stage)
-                        if direction == "forward"
-                        else resolver.backward(operator, stage)
-                    )
-                ]
-                for stage in table_files.STAGES
-                for direction in table_files.DIRECTIONS
-            }
-            if variant not in variants:
-                variants.append(variant)
-            where[name] = variants.index(variant)
+            if resolver not in done:
+                variant = _variant(operator, resolver)
+                if variant not in variants:
+                    variants.append(variant)
+                done[resolver] = variants.index(variant)
+            where[name] = done[resolver]
         schema = tables.schemas.get(operator)
         body: dict[str, Any] = {"variants": variants, "targets": where}
         if schema is not None:
@@ -186,9 +192,25 @@ def _operators(tables: Tables) -> Iterable[tuple[str, str, str]]:
                     [p.name, p.type, p.default, p.required, p.keyword_only]
                     for p in schema.parameters
                 ],
-                "differentiable": bool(tables.backwards.get(operator)),
+                "differentiable": any(variant["eager.backward"] for variant in variants),
             }
         yield operator, operator.partition(".")[0], json.dumps(body, separators=(",", ":"))
+
+
+def _variant(operator: str, resolver: Resolver) -> dict[str, Any]:
+    """``"eager.forward"`` … → claims."""
+    return {
+        f"{stage}.{direction}": [
+            _packed(claim)
+            for claim in (
+                resolver.forward(operator, stage)
+                if direction == "forward"
+                else resolver.backward(operator, stage)
+            )
+        ]
+        for stage in table_files.STAGES
+        for direction in table_files.DIRECTIONS
+    }
 
 
 def _packed(claim: Claim) -> Mapping[str, Any]:

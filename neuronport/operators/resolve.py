@@ -55,6 +55,8 @@ class Resolver:
         self.sdk = sdk
         self._forward: dict[tuple[str, str], tuple[Claim, ...]] = {}
         self._open: set[tuple[str, str]] = set()
+        self._backward: dict[tuple[str, str], tuple[Claim, ...]] = {}
+        self._own: dict[tuple[str, str], bool] = {}
 
     def forward(self, operator: str, stage: str) -> tuple[Claim, ...]:
         """The base claim first, then the conditional ones."""
@@ -70,44 +72,70 @@ class Resolver:
 
     def backward(self, operator: str, stage: str) -> tuple[Claim, ...]:
         """Claims about the gradient; empty: the operator has none that is known."""
-        callees = self.tables.backwards.get(operator)
-        if callees is None:
-            body = self.tables.bodies.get(operator)
-            if body is None:
-                return ()
-            # an implicit composite has no gradient of its own: it is that of what it calls
-            claims = [
-                claim
+        key = (operator, stage)
+        found = self._backward.get(key)
+        if found is None:
+            self._backward[key] = ()  # a composite that reaches itself adds nothing
+            found = self._backward[key] = self._gradient(operator, stage)
+        return found
+
+    def _gradient(self, operator: str, stage: str) -> tuple[Claim, ...]:
+        stated = self._rows(operator, stage, "backward")
+        if stated:
+            return stated
+        functional = functional_form(operator, self.tables)
+        if functional:
+            return self.backward(functional, stage)
+        recorded = self.tables.backwards.get(operator)
+        body = self.tables.bodies.get(operator, ())
+        if recorded is None or self._own_gradient_inside(operator, stage):
+            # it has no gradient of its own: it is that of what it calls
+            pairs = [
+                (callee, claims)
                 for callee in body
-                if callee.operator in self.tables.backwards
-                for claim in (
-                    _computed(
-                        operator, self._callees(self.tables.backwards[callee.operator], stage)
-                    )
-                )
+                if callee.operator != operator and (claims := self.backward(callee.operator, stage))
             ]
-            return _summarized(claims)
-        if not callees:
-            return ()
-        return _computed(operator, self._callees(callees, stage))
+            return _computed(operator, pairs) if pairs else ()
+        return _computed(operator, self._callees(recorded, stage))
+
+    def _own_gradient_inside(self, operator: str, stage: str) -> bool:
+        """Whether a composite calls something whose gradient this path writes itself."""
+        key = (operator, stage)
+        if key not in self._own:
+            self._own[key] = False
+            schema = self.tables.schemas.get(operator)
+            self._own[key] = (
+                schema is not None
+                and schema.kind == "implicit"
+                and any(
+                    self._rows(callee.operator, stage, "backward")
+                    or self._own_gradient_inside(callee.operator, stage)
+                    for callee in self.tables.bodies.get(operator, ())
+                )
+            )
+        return self._own[key]
 
     # -- one operator ------------------------------------------------------------------------------
 
     def _resolve(self, operator: str, stage: str) -> tuple[Claim, ...]:
+        stated = self._rows(operator, stage, "forward")
+        if stated and stated[0].unconditional:
+            return stated
+        computed = self._from_calls(operator, stage)
+        if computed is None:
+            return (UNKNOWN, *stated)
+        return (computed[0], *stated, *computed[1:])
+
+    def _rows(self, operator: str, stage: str, direction: str) -> tuple[Claim, ...]:
+        """What the rows say: the unconditional claim, if any, then the conditional ones."""
         rows = [
             row
             for row in self.tables.rows.get((self.path, operator), ())
-            if row.fits(stage, self.sdk)
+            if row.fits(stage, direction, self.sdk)
         ]
         conditional = [self._stated([row], row.when, stage) for row in rows if row.when is not None]
         plain = [row for row in rows if row.when is None]
-        if plain:
-            return (self._stated(plain, None, stage), *conditional)
-        computed = self._from_calls(operator, stage)
-        if computed is None:
-            base = UNKNOWN
-            return (base, *conditional)
-        return (computed[0], *conditional, *computed[1:])
+        return (*([self._stated(plain, None, stage)] if plain else []), *conditional)
 
     def _stated(self, rows: list[Row], when: Condition | None, stage: str) -> Claim:
         """One claim from rows that speak of the same: the strongest and newest decides."""
@@ -198,6 +226,13 @@ class Resolver:
 
 def functional_form(operator: str, tables: Tables) -> str:
     """The overload without writing that a compiler's functionalization makes of ``operator``."""
+    known = tables.functional_forms
+    if operator not in known:
+        known[operator] = _functional_form(operator, tables)
+    return known[operator]
+
+
+def _functional_form(operator: str, tables: Tables) -> str:
     schema = tables.schemas.get(operator)
     if schema is None or not schema.tags & {"out", "inplace"}:
         return ""
@@ -323,13 +358,6 @@ def _distinct(claims: Iterable[Claim]) -> tuple[Claim, ...]:
         if key not in best or len(claim.via) < len(best[key].via):
             best[key] = claim
     return tuple(best.values())
-
-
-def _summarized(claims: list[Claim]) -> tuple[Claim, ...]:
-    if not claims:
-        return ()
-    base = [("", c) for c in claims if c.unconditional]
-    return _summarized_base(base, [c for c in claims if not c.unconditional])
 
 
 def resolved(tables: Tables, path: str, sdk: str) -> Mapping[str, Mapping[str, tuple[Claim, ...]]]:

@@ -10,6 +10,7 @@ from typing import Any
 from neuronport.operators import index as indices
 from neuronport.operators import tables as table_files
 from neuronport.operators.index import Index
+from neuronport.operators.names import find
 from neuronport.operators.tables import DIRECTIONS, STAGES, Status
 from neuronport.targets import Target
 
@@ -89,11 +90,15 @@ def bodies(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def rows(
-    targets: Sequence[Target], stage: str | None = None, *, core: bool = False
+    targets: Sequence[Target],
+    stage: str | None = None,
+    *,
+    core: bool = False,
+    index: Index | None = None,
 ) -> list[ListRow]:
     """Every operator on every target at every stage."""
     found = []
-    for operator, body in bodies(indices.shared()):
+    for operator, body in bodies(index or indices.shared()):
         if core and "core" not in body.get("tags", ()):
             continue
         for target in targets:
@@ -138,13 +143,18 @@ def undated(path: str) -> Undated:
 
 
 def coverage(
-    targets: Sequence[Target], stage: str | None = None, models: Sequence[str] = ()
+    targets: Sequence[Target],
+    stage: str | None = None,
+    models: Sequence[str] = (),
+    operators: Sequence[str] = (),
+    index: Index | None = None,
 ) -> list[Share]:
-    """Shares by status of core aten, of what OpInfo exercises, of everything, and of models.
+    """Shares by status of core aten, of what OpInfo exercises, of everything, of models, and of
+    ``operators``, which may be spelled in any way.
 
-    Raises KeyError: a model is not in the list.
+    Raises KeyError: a model is not in the list; UnknownOperatorError.
     """
-    index = indices.shared()
+    index = index or indices.shared()
     every = dict(bodies(index))
     sets: dict[str, list[str]] = {
         "core aten": [n for n, b in every.items() if "core" in b.get("tags", ())],
@@ -154,15 +164,20 @@ def coverage(
     known = index.models()
     for name in models:
         sets[f"model {name}"] = [n for n in known[name] if n in every]
-    if not models and known:
+    if operators:
+        named = {reached.operator for name in operators for reached in find(index, name)}
+        sets["given"] = sorted(
+            {n for base in named for n in ([base] if base in every else index.family(base))}
+        )
+    if not models and not operators and known:
         sets["models"] = sorted({n for names in known.values() for n in names if n in every})
     shares = []
-    for name, operators in sets.items():
+    for name, members in sets.items():
         for target in targets:
             for at in [stage] if stage else STAGES:
                 for direction in DIRECTIONS:
                     counts = Counter(
-                        word(every[operator], target, f"{at}.{direction}") for operator in operators
+                        word(every[operator], target, f"{at}.{direction}") for operator in members
                     )
-                    shares.append(Share(name, str(target), at, direction, len(operators), counts))
+                    shares.append(Share(name, str(target), at, direction, len(members), counts))
     return shares

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -98,6 +98,8 @@ class Row:
     path: str
     stage: str
     """``eager``, ``compiled`` or ``*``."""
+    direction: str
+    """``forward``: the operator itself; ``backward``: its gradient."""
     status: Status
     when: Condition | None
     since: str
@@ -107,8 +109,8 @@ class Row:
     place: str = ""
     """File and line of the row, for messages."""
 
-    def fits(self, stage: str, sdk: str) -> bool:
-        if self.stage not in ("*", stage):
+    def fits(self, stage: str, direction: str, sdk: str) -> bool:
+        if self.stage not in ("*", stage) or self.direction != direction:
             return False
         key = version_key(sdk)
         if self.since and key < version_key(self.since):
@@ -185,6 +187,32 @@ class Tables:
         return sorted({*self.schemas, *(name for _, name in self.rows)})
 
     @cached_property
+    def functional_forms(self) -> dict[str, str]:
+        """Filled by ``resolve.functional_form``, which asks often."""
+        return {}
+
+    def same_as(self, path: str, sdk: str, other: str) -> bool:
+        """Whether no row of ``path`` tells two SDKs apart."""
+        return self._windows(path, sdk) == self._windows(path, other)
+
+    def _windows(self, path: str, sdk: str) -> list[bool]:
+        key = version_key(sdk)
+        return [key < bound for bound in self._bounds.get(path, ())]
+
+    @cached_property
+    def _bounds(self) -> Mapping[str, list[tuple[int, ...]]]:
+        """Path → the versions at which a row begins, or after which it ends."""
+        bounds: dict[str, set[tuple[int, ...]]] = {}
+        for (path, _), rows in self.rows.items():
+            for row in rows:
+                if row.since:
+                    bounds.setdefault(path, set()).add(version_key(row.since))
+                if row.until:
+                    *head, last = version_key(row.until)
+                    bounds.setdefault(path, set()).add((*head, last + 1))
+        return {path: sorted(found) for path, found in bounds.items()}
+
+    @cached_property
     def families(self) -> Mapping[str, tuple[str, ...]]:
         """``aten::sort`` → every overload of it."""
         families: dict[str, list[str]] = {}
@@ -247,7 +275,10 @@ MODEL_COLUMNS = ("model", "operators")
 
 def read_sources(file: Path) -> dict[str, Source]:
     with file.open("rb") as stream:
-        data = tomllib.load(stream)
+        return _sources(tomllib.load(stream), file)
+
+
+def _sources(data: Mapping[str, Any], file: Path) -> dict[str, Source]:
     sources = {}
     for name, row in data.items():
         try:
@@ -300,8 +331,9 @@ def read_rows(file: Path, path: str, sources: Mapping[str, Source]) -> list[Row]
         for name in cited:
             if name.partition("#")[0] not in sources:
                 raise TableError(f"{place}: {operator}: unknown source {name}")
-        if stage not in ("*", *STAGES):
-            raise TableError(f"{place}: {operator}: unknown stage {stage!r}")
+        stage, _, direction = stage.partition(".")
+        if stage not in ("*", *STAGES) or direction not in ("", "backward"):
+            raise TableError(f"{place}: {operator}: unknown stage {cells[1]!r}")
         try:
             condition = parse(when) if when else None
         except ConditionError as error:
@@ -310,7 +342,21 @@ def read_rows(file: Path, path: str, sources: Mapping[str, Source]) -> list[Row]
             word = Status(status)
         except ValueError:
             raise TableError(f"{place}: {operator}: unknown status {status!r}") from None
-        rows.append(Row(operator, path, stage, word, condition, since, until, cited, note, place))
+        rows.append(
+            Row(
+                operator,
+                path,
+                stage,
+                direction or "forward",
+                word,
+                condition,
+                since,
+                until,
+                cited,
+                note,
+                place,
+            )
+        )
     return rows
 
 
@@ -388,12 +434,78 @@ def _callee(text: str, always: bool) -> Callee:
     return Callee(qualified(name), always, given)
 
 
-def load(root: Path | None = None) -> Tables:
-    """Everything under ``rules/operators/``, checked.
+def read_overlay(
+    file: Path, tables: Tables
+) -> tuple[dict[str, Source], list[Row], tuple[str, ...]]:
+    """The sources and rows of an overlay, and the operators it names that no table has.
+
+    An overlay may name a family: reports of tools often do. Its rows then speak of every overload.
+    """
+    with file.open("rb") as stream:
+        data = tomllib.load(stream)
+    prefix = hashlib.sha256(file.read_bytes()).hexdigest()[:6]
+    sources = {
+        f"{name}-{prefix}": replace(source, id=f"{name}-{prefix}")
+        for name, source in _sources(data.get("source", {}), file).items()
+    }
+    rows: list[Row] = []
+    unknown = []
+    for row in data.get("row", ()):
+        operator = qualified(row["operator"])
+        if operator in tables.schemas or operator.startswith("hlo::"):
+            operators: tuple[str, ...] = (operator,)
+        else:
+            operators = ()
+        if operator.partition(".")[0] == operator:
+            operators = tuple(
+                name
+                for name in tables.families.get(operator, operators)
+                if name == operator or "out" not in tables.schemas[name].tags
+            )
+        if not operators:
+            unknown.append(operator)
+        evidence = tuple(f"{name}-{prefix}" for name in row["evidence"])
+        for name in (*evidence,):
+            if name not in sources:
+                raise TableError(f"{file.name}: {operator}: unknown source")
+        try:
+            when = parse(row["when"]) if row.get("when") else None
+            status = Status(row["status"])
+        except ValueError as error:
+            raise TableError(f"{file.name}: {operator}: {error}") from None
+        rows += [
+            Row(
+                name, row["path"], row["stage"], "forward", status, when, "", "", evidence,
+                row.get("note", ""), file.name,
+            )
+            for name in operators
+        ]  # fmt: skip
+    return sources, rows, tuple(unknown)
+
+
+def with_overlays(tables: Tables, overlays: Sequence[Path]) -> Tables:
+    """The tables with what was observed laid over them."""
+    sources = dict(tables.sources)
+    rows = {key: list(value) for key, value in tables.rows.items()}
+    for file in overlays:
+        more, observed, _ = read_overlay(file, tables)
+        sources |= more
+        for row in observed:
+            rows.setdefault((row.path, row.operator), []).append(row)
+    return replace(tables, sources=sources, rows={key: tuple(value) for key, value in rows.items()})
+
+
+def load(root: Path | None = None, overlays: Sequence[Path] = ()) -> Tables:
+    """Everything under ``rules/operators/``, checked, with ``overlays`` over it.
 
     Raises TableError: a row does not follow the format, or says something of nothing known.
     """
     root = root or folder()
+    tables = _load(root)
+    return with_overlays(tables, overlays) if overlays else tables
+
+
+def _load(root: Path) -> Tables:
     sources = read_sources(root / "sources.toml")
     schemas: dict[str, Schema] = {}
     for file in sorted((root / "torch").glob("schemas*.tsv")):

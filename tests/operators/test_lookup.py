@@ -71,7 +71,7 @@ def test_a_wrong_name_gets_hints() -> None:
         ("flash_attn::_flash_attn_forward", "native", "eager", None, Status.UNSUPPORTED),
         ("F.grid_sample", "native", "eager", None, Status.CPU_FALLBACK),
         ("F.grid_sample", "xla", "eager", None, Status.CPU_FALLBACK),
-        ("torch.linalg.inv", "xla", "eager", None, Status.CPU_FALLBACK),
+        ("torch.linalg.inv", "xla", "compiled", None, Status.UNSUPPORTED),
         ("F.linear", "native", "eager", None, Status.DEVICE),
         ("nn.Conv2d", "xla", "eager", None, Status.DECOMPOSES),
     ],

@@ -106,15 +106,26 @@ def decomposition(function: Callable[..., Any], call: Call) -> list[tuple[str, G
 
 def backward(func: torch._ops.OpOverload, call: Call) -> list[tuple[str, Given]] | None:
     """What the gradient of ``func`` calls; ``None``: it has none on this call."""
+    found = _backward(func, call, all_inputs=True)
+    # running statistics, random samples and the like take no gradient: then the first tensor alone
+    return found if found is not None else _backward(func, call, all_inputs=False)
+
+
+def _backward(
+    func: torch._ops.OpOverload, call: Call, *, all_inputs: bool
+) -> list[tuple[str, Given]] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            args, kwargs = clone(call, grad=True)
-            inputs = [
+            args, kwargs = clone(call, grad=all_inputs)
+            leaves = [
                 t
                 for t in tree_leaves((args, kwargs))
-                if isinstance(t, torch.Tensor) and t.requires_grad
+                if isinstance(t, torch.Tensor) and (t.is_floating_point() or t.is_complex())
             ]
+            if not all_inputs:
+                leaves = leaves[:1]
+            inputs = [t.requires_grad_(True) for t in leaves]
             if not inputs:
                 return None
             if func._schema.is_mutable:

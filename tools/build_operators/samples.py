@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 PER_OVERLOAD = 6
 """How many different calls of one overload are kept."""
-PER_OPINFO = 10
+PER_OPINFO = 24
 
 _SKIP = ("jiterator", "sparse.", "_segment_reduce", "to_sparse")
 

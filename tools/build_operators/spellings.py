@@ -75,14 +75,15 @@ def _places(function: Any) -> Iterator[str]:
 def functions() -> dict[str, list[str]]:
     families = {name.split(".")[0] for name in overloads()}
     found: dict[str, list[str]] = {}
-    # a builtin is bound to the operator of its name
+    ran: dict[str, list[str]] = {}
+    # a builtin is bound to the operator of its name; what is written in Python and could not be
+    # run most likely ends there too
     for prefix, namespace in _NAMESPACES:
         for name in sorted(dir(namespace)):
             family = _PREFIXES.get(prefix, "") + name
             if name.startswith("__") or family not in families:
                 continue
-            value = getattr(namespace, name)
-            if callable(value) and not hasattr(value, "__code__"):
+            if callable(getattr(namespace, name)):
                 found[f"{prefix}.{name}"] = [family]
     for op in opinfos():
         if op.name.startswith("_foreach_") or not hasattr(op.op, "__code__"):
@@ -95,10 +96,8 @@ def functions() -> dict[str, list[str]]:
         if not runs:
             continue
         for place in _places(op.op):
-            found.setdefault(place, [])
-            known = {n.rstrip("?") for n in found[place]}
-            found[place] = _join(found[place], _entry(runs)) if known else _entry(runs)
-    return found
+            ran[place] = _join(ran[place], _entry(runs)) if place in ran else _entry(runs)
+    return found | ran
 
 
 def _join(one: list[str], other: list[str]) -> list[str]:
