@@ -1,0 +1,1 @@
+"""Number formats: mixed precision, widths the hardware lacks, values that do not survive."""

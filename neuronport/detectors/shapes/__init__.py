@@ -1,0 +1,1 @@
+"""Shapes that depend on data, grow, or vary from batch to batch."""

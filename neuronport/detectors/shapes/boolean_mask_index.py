@@ -1,0 +1,24 @@
+"""Reading by a mask: ``x[x > 0]``, ``hidden[labels != -100]``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.detectors.shapes._indexing import masked_item
+from neuronport.readers.python.facts import Event
+from neuronport.source.view import ModuleView
+
+EVENTS = ("item",)
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.name != "load":
+        return
+    sure = masked_item(event, view)
+    if sure is not None:
+        yield Hit(
+            event.span,
+            f"{view.text(event.value)} is read by a mask: the data decides how many elements are left",
+            sure,
+        )

@@ -1,0 +1,55 @@
+"""Indexing, gathering or adding by a list whose length the data decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.detectors._tensors import CERTAIN, LIKELY, called, counted, on_host, placed
+from neuronport.detectors.shapes._indexing import indices
+from neuronport.findings import weakest
+from neuronport.readers.python.facts import Event
+from neuronport.source.view import ModuleView
+
+_POSITIONS = {
+    "index_select": 1,
+    "index_add": 1,
+    "index_add_": 1,
+    "index_fill": 1,
+    "index_fill_": 1,
+    "index_copy": 1,
+    "index_copy_": 1,
+    "index_put": 0,
+    "index_put_": 0,
+    "take": 0,
+}
+"""Where the index stands, the tensor not counted."""
+METHODS = tuple(_POSITIONS)
+EVENTS = ("item", "method", "use")
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.kind == "item":
+        for index in indices(event):
+            what = counted(view, index)
+            if what:
+                owner = view.receiver(event.value, "tensor", "batch")
+                if owner is None or on_host(view, event.value) or on_host(view, index):
+                    return
+                yield Hit(event.span, _message(what), placed(event, view, LIKELY))
+                return
+        return
+    if event.kind == "method" and event.name not in _POSITIONS:
+        return
+    call = called(event, view, _POSITIONS)
+    if call is None:
+        return
+    index = call.argument("indices" if "put" in call.name else "index", _POSITIONS[call.name])
+    what = counted(view, index)
+    if what and not on_host(view, call.tensor):
+        sure = CERTAIN if event.kind == "use" else weakest(LIKELY, call.confidence)
+        yield Hit(event.span, f"{call.name}: {_message(what)}", placed(event, view, sure))
+
+
+def _message(what: str) -> str:
+    return f"the index comes from {what.removesuffix('()')}: the data decides how long it is"

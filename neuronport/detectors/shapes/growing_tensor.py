@@ -1,0 +1,127 @@
+"""A tensor that grows: ``cache = torch.cat([cache, new])`` step after step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+from neuronport.detectors import Hit
+from neuronport.detectors._tensors import LIKELY, POSSIBLE, local_name, on_host, torch_call
+from neuronport.findings import Confidence
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source.view import ModuleView
+
+EVENTS = ("use",)
+_JOINS = frozenset(f"torch.{n}" for n in ("cat", "concat", "concatenate", "hstack", "vstack"))
+_CACHE = re.compile(
+    r"(^|_)(past|cache|cached|kv_?cache|layer_past|prefix_kv|history|hist)(_|$)", re.I
+)
+_TOKENS = re.compile(
+    r"ids|idx|token|seq|sequence|generated|output|sample|ys|prompt|mask|hyp|beam|decoded|text|word|pred",
+    re.I,
+)
+_LAYERS = re.compile(r"layer|block|conv|module|stage|head|feature|branch|net|level|scale", re.I)
+_TARGETS: WeakKeyDictionary[ModuleView, dict[tuple[int, int], str]] = WeakKeyDictionary()
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    name = torch_call(event, view)
+    if name not in _JOINS or not event.args:
+        return
+    joined = event.args[0]
+    if joined is None or joined[0] not in ("list", "tuple") or len(joined[1]) < 2:
+        return
+    if on_host(view, joined[1][0]) or on_host(view, joined[1][1]):
+        return
+    target = _target(event, view)
+    for item in joined[1]:
+        word = _word(view, item)
+        sure: Confidence | None = None
+        if _CACHE.search(word):
+            sure = LIKELY if view.hot(event) or _in_loop(event, view) else POSSIBLE
+        elif target and _written(view, item) == target:
+            sure = _loop(event, view, target)
+        if sure is not None:
+            yield Hit(
+                event.span,
+                f"{word or target} grows with every step: a new shape, and a new graph, each time",
+                sure,
+            )
+            return
+
+
+def _word(view: ModuleView, value: Value) -> str:
+    while value is not None and value[0] in ("item", "unpack", "elem"):
+        value = value[1]
+    return _written(view, value)
+
+
+def _written(view: ModuleView, value: Value) -> str:
+    if value is not None and value[0] == "attr" and value[1] is not None and value[1][0] == "self":
+        return f"self.{value[2]}"
+    return local_name(view, value)
+
+
+def _target(event: Event, view: ModuleView) -> str:
+    """The name the result is assigned to."""
+    targets = _TARGETS.get(view)
+    if targets is None:
+        targets = _TARGETS[view] = {}
+        for definition in view.summary.definitions:
+            value = definition.value
+            # ``torch.cat(…)`` itself, or a method of it: ``torch.cat(…).contiguous()``.
+            while (
+                value is not None
+                and value[0] == "call"
+                and value[1] is not None
+                and value[1][0] == "attr"
+            ):
+                value = value[1][1]
+            if value is not None and value[0] == "call" and len(value) > 4:
+                targets.setdefault((definition.scope, value[4]), definition.name)
+    return targets.get((view.ctx(event).scope, event.span.line), "")
+
+
+def _in_loop(event: Event, view: ModuleView) -> bool:
+    return any(view.facts.loops[i].kind != "comprehension" for i in view.ctx(event).loops)
+
+
+def _loop(event: Event, view: ModuleView, target: str) -> Confidence | None:
+    """How surely the loop around is one over steps and not over the layers of a network."""
+    loops = [
+        loop
+        for loop in (view.facts.loops[i] for i in view.ctx(event).loops)
+        if loop.kind != "comprehension"
+    ]
+    if not loops:
+        return None
+    over = loops[-1].over
+    text = _all_names(over, view)
+    if loops[-1].kind == "for" and _LAYERS.search(text):
+        return None
+    hot = view.hot(event)
+    if "runs the model" in hot or _TOKENS.search(target):
+        return LIKELY if hot or loops[-1].kind == "while" else POSSIBLE
+    return None
+
+
+def _all_names(value: Value, view: ModuleView, depth: int = 0) -> str:
+    """Every name that occurs in a value, in one text."""
+    if value is None or depth > 5:
+        return ""
+    if value[0] in ("v", "param"):
+        return local_name(view, value)
+    if value[0] == "ref":
+        return "" if str(value[1]).startswith("builtins.") else str(value[1])
+    if value[0] == "attr":
+        return f"{_all_names(value[1], view, depth + 1)} {value[2]}"
+    if value[0] == "call":
+        return " ".join(_all_names(v, view, depth + 1) for v in (value[1], *value[2]))
+    if value[0] in ("item", "elem", "neg", "unpack"):
+        return _all_names(value[1], view, depth + 1)
+    if value[0] == "bin":
+        return " ".join(_all_names(v, view, depth + 1) for v in value[2:])
+    if value[0] == "self":
+        return ""
+    return ""
