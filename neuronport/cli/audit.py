@@ -27,7 +27,9 @@ class _FormatChoice(click.ParamType[str]):
         return str(value)
 
 
-@click.command("audit")
+@click.command(
+    "audit", short_help="Say what in a project breaks or falls back on Neuron, and where."
+)
 @click.argument("paths", nargs=-1, type=click.Path(allow_dash=True))
 @click.option(
     "-t",

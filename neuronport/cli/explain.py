@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-@click.command("explain")
+@click.command("explain", short_help="Say everything about a rule, with the evidence.")
 @click.argument("rule")
 @click.option(
     "--format",

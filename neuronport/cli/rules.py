@@ -26,7 +26,10 @@ def command(
     target: tuple[str, ...],
     format_: str,
 ) -> None:
-    """List the rules by area, with their verdicts; TEXT: only those that have it in id or title."""
+    """List the rules by area, with their verdicts.
+
+    TEXT leaves those that have it in their id or title.
+    """
     import json
     import sys
     from collections import Counter

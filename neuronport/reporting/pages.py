@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -99,6 +100,22 @@ def _merged(by_path: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield " and ".join(names), words
 
 
+_CODE = re.compile(r"(`[^`]*`)")
+_MARKUP = re.compile(r"([\\<>*|\[\]]|(?<!\w)_|_(?!\w))")
+
+
+def prose(text: str) -> str:
+    """A sentence of a rule as Markdown: what is between backticks stays code."""
+    parts = _CODE.split(" ".join(text.split()))
+    return "".join(p if p.startswith("`") else _MARKUP.sub(r"\\\1", p) for p in parts)
+
+
+def markdown_evidence(evidence: Evidence) -> str:
+    about = evidence.path or "both paths"
+    sdk = f", SDK {evidence.sdk}" if evidence.sdk else ""
+    return f"* {evidence.kind} ({about}{sdk}): {prose(evidence.says)} [{prose(evidence.source)}]\n"
+
+
 def _origin(evidence: Evidence) -> str:
     about = evidence.path or "both paths"
     sdk = f", SDK {evidence.sdk}" if evidence.sdk else ""
@@ -112,7 +129,7 @@ def markdown_page(spec: Spec, level: int = 1) -> Iterator[str]:
     """The page of one rule or row; ``level`` is that of its heading."""
     sub = "#" * (level + 1)
     yield f"{'#' * level} {escape.markdown_code(spec.id)}\n\n"
-    yield f"{escape.markdown(spec.title)}.\n\n"
+    yield f"{prose(spec.title)}.\n\n"
     facts = [f"Area {spec.area}", f"effort {spec.effort} per place"]
     if spec.name and spec.kind:
         facts.append(f"mapping: {pages.mapping_words(spec)}")
@@ -124,7 +141,7 @@ def markdown_page(spec: Spec, level: int = 1) -> Iterator[str]:
     if spec.why:
         yield f"\n{spec.why.strip()}\n"
     if spec.note and spec.note != spec.why:
-        yield f"\n{escape.markdown(spec.note)}\n"
+        yield f"\n{prose(spec.note)}\n"
     shown = pages.example(spec)
     if shown is not None:
         language = "python" if shown.file.endswith(".py") else ""
@@ -138,14 +155,14 @@ def markdown_page(spec: Spec, level: int = 1) -> Iterator[str]:
             yield f"* {paths}: {escape.markdown_code(words)}\n"
     if spec.fix:
         yield f"\n{sub} Fix\n\n"
-        yield f"`{spec.fix.codemod}` ({spec.fix.safety}): {escape.markdown(spec.fix.title)}.\n"
+        yield f"`{spec.fix.codemod}` ({spec.fix.safety}): {prose(spec.fix.title)}.\n"
     limits = pages.limits(spec)
     if limits:
         yield f"\n{sub} Limits\n\n"
         yield from (f"* {limit}\n" for limit in limits)
     yield f"\n{sub} Evidence\n\n"
     for evidence in spec.evidence:
-        yield f"* {escape.markdown(_origin(evidence))}: {escape.markdown(evidence.says)}\n"
+        yield markdown_evidence(evidence)
 
 
 def window_cell(windows: Sequence[Window]) -> str:
@@ -157,12 +174,13 @@ def window_cell(windows: Sequence[Window]) -> str:
     return ", ".join(said) or "–"
 
 
-def markdown_table(specs: Sequence[Spec], paths: Sequence[str]) -> Iterator[str]:
-    """One line per rule or row: verdicts on each path, and what to write instead."""
+def markdown_table(specs: Sequence[Spec], paths: Sequence[str], prefix: str = "") -> Iterator[str]:
+    """One line per rule or row: verdicts on each path, and what to write instead. ``prefix`` is
+    left off the ids."""
     yield f"| rule | {' | '.join(paths)} | effort | instead |\n"
     yield f"|---|{'---|' * len(paths)}---|---|\n"
     for spec in specs:
-        name = escape.markdown_code(spec.id, cell=True)
+        name = escape.markdown_code(spec.id.removeprefix(prefix), cell=True)
         verdicts = " | ".join(window_cell(spec.verdicts.get(path, ())) for path in paths)
         instead = "; ".join(
             (f"{names}: " if len(set(spec.replacement.values())) > 1 else "")
