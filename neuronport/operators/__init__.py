@@ -16,7 +16,7 @@ resolves a call to a full name (``torch.nn.functional.interpolate``, ``torch.Ten
 call (``dim``, ``mode``; positional ones through ``parameters()``), says ``complete=True`` if there
 is no ``*args`` or ``**kwargs``, and asks ``lookup(name, target, call=…)``. It finds something only
 when ``answer.verdict`` is an error or a warning; ``answer.conditions_unknown`` says what else might
-be. Names that are not in ``spellings()`` are no operators: they cost one dictionary look-up.
+be. ``target_verdict(name, target, call)`` is the same as a finding holds it, both stages told. Names that are not in ``spellings()`` are no operators: they cost one dictionary look-up.
 
 **For rules over graphs.** Nodes carry overloads already: ``lookup("aten::sort.stable", …)`` with
 dtypes and shapes in ``CallFacts`` decides every condition.
@@ -40,6 +40,7 @@ from neuronport.operators.answer import (
     bind,
     lookup,
     stages,
+    target_verdict,
 )
 from neuronport.operators.conditions import (
     NOTHING_KNOWN,
@@ -83,6 +84,7 @@ __all__ = [
     "shared",
     "spellings",
     "stages",
+    "target_verdict",
     "workarounds",
     "workarounds_for",
 ]

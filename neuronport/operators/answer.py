@@ -12,6 +12,7 @@ from neuronport.findings import (
     Confidence,
     Evidence,
     EvidenceKind,
+    TargetVerdict,
     Verdict,
     weakest,
 )
@@ -164,6 +165,37 @@ def stages(
         }
         for stage in STAGES
     }
+
+
+def target_verdict(
+    name: str, target: Target | str, call: CallFacts = NOTHING_KNOWN, index: Index | None = None
+) -> TargetVerdict | None:
+    """What a finding says of a call on one target; ``None``: nothing is known.
+
+    The forward at the path's usual stage decides. A gradient that is worse decides too, but is
+    only possible: whether the place is trained is not known here. Both stages are told.
+    """
+    resolved = targets.resolve(target) if isinstance(target, str) else target
+    answers = stages(name, resolved, call, index)
+    usual = answers[DEFAULT_STAGE[resolved.path]]
+    chosen = usual["forward"]
+    gradient = usual["backward"]
+    worse = STATUS_ORDER[gradient.status] > STATUS_ORDER[chosen.status]
+    if gradient.exists and gradient.verdict is not None and worse:
+        chosen = replace(gradient, confidence=Confidence.POSSIBLE)
+    if chosen.verdict is None:
+        return None
+    instead = chosen.workarounds[0] if chosen.workarounds else None
+    return TargetVerdict(
+        chosen.verdict,
+        chosen.confidence,
+        chosen.evidence,
+        f"{instead.title}: {instead.new}" if instead and chosen.status is not Status.DEVICE else "",
+        {
+            stage: {d: a.verdict for d, a in by_direction.items() if a.verdict is not None}
+            for stage, by_direction in answers.items()
+        },
+    )
 
 
 def bind(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 
@@ -649,6 +650,7 @@ class _Parser:
         return _WORDS.get(token, token)
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> Condition:
     """The condition that ``text`` says.
 

@@ -39,19 +39,25 @@ class Index:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._bodies: dict[str, dict[str, Any] | None] = {}
+        self._families: dict[str, list[str]] = {}
 
     def body(self, operator: str) -> dict[str, Any] | None:
         """``{"schema": …, "variants": […], "targets": {"native@2.33": 0}}``."""
-        row = self._connection.execute(
-            "select body from operator where name = ?", (operator,)
-        ).fetchone()
-        return None if row is None else json.loads(row[0])
+        if operator not in self._bodies:
+            row = self._connection.execute(
+                "select body from operator where name = ?", (operator,)
+            ).fetchone()
+            self._bodies[operator] = None if row is None else json.loads(row[0])
+        return self._bodies[operator]
 
     def family(self, base: str) -> list[str]:
-        rows = self._connection.execute(
-            "select name from operator where family = ? order by name", (base,)
-        )
-        return [name for (name,) in rows]
+        if base not in self._families:
+            rows = self._connection.execute(
+                "select name from operator where family = ? order by name", (base,)
+            )
+            self._families[base] = [name for (name,) in rows]
+        return self._families[base]
 
     def operators(self) -> list[str]:
         return [n for (n,) in self._connection.execute("select name from operator order by name")]

@@ -82,10 +82,9 @@ def _dispatcher_names(name: str) -> list[str]:
         candidates.append(plain)
     else:
         head, _, rest = plain.partition(".")
-        if rest and head in ("aten", "torchvision", "torchaudio", "prims", "quantized", "hlo"):
+        if rest:
             candidates.append(f"{head}::{rest}")
-        else:
-            candidates += [f"aten::{plain}", f"hlo::{plain}"]
+        candidates += [f"aten::{plain}", f"hlo::{plain}"]
     return [c.removesuffix(".default") for c in candidates] + candidates
 
 

@@ -187,7 +187,7 @@ class Resolver:
         if schema is None:
             return None
         graph = stage == "compiled" and self.path not in _LAZY
-        if stage == "compiled":
+        if graph:
             functional = functional_form(operator, self.tables)
             if functional:
                 return self._as(operator, functional, stage)

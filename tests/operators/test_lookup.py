@@ -19,6 +19,7 @@ from neuronport.operators import (
     shared,
     spellings,
     stages,
+    target_verdict,
 )
 
 
@@ -44,6 +45,9 @@ def _call(**arguments: object) -> CallFacts:
         ("hlo::cholesky", "hlo::cholesky"),
         ("torchvision::nms", "torchvision::nms"),
         ("torch.ops.torchvision.nms", "torchvision::nms"),
+        ("torchvision.ops.nms", "torchvision::nms"),
+        ("torch.cond", "higher_order::cond"),
+        ("torch.ops.higher_order.cond", "higher_order::cond"),
     ],
 )
 def test_names(name: str, operator: str) -> None:
@@ -110,6 +114,22 @@ def test_interpolate_depends_on_its_mode() -> None:
     assert backward.verdict is Verdict.FALLS_BACK
 
 
+def test_exact_gelu_is_slow_and_attention_with_a_mask_is() -> None:
+    """Reported by users; the tanh form and attention without a mask are not."""
+    assert lookup("F.gelu", "native", call=_call(input=None)).verdict is Verdict.SLOW
+    assert lookup("F.gelu", "native", call=_call(approximate="tanh")).verdict is Verdict.PORTABLE
+    tensor = Argument(dtype="bfloat16", shape=(1, 8, 1024, 64))
+    qkv = {"query": tensor, "key": tensor, "value": tensor}
+    fits = lookup("F.scaled_dot_product_attention", "native", call=CallFacts(qkv, True))
+    masked = lookup(
+        "F.scaled_dot_product_attention",
+        "native",
+        call=CallFacts({**qkv, "attn_mask": Argument(dtype="bool")}, True),
+    )
+    assert fits.verdict is Verdict.PORTABLE
+    assert masked.verdict is Verdict.SLOW
+
+
 def test_int64_products_break_on_xla() -> None:
     call = CallFacts({"self": Argument(dtype="int64"), "mat2": Argument(dtype="int64")}, True)
     answer = lookup("torch.mm", "xla", call=call)
@@ -162,12 +182,29 @@ def test_spellings_are_full_names() -> None:
     assert {"torch.sort", "torch.nn.Conv2d", "torch.Tensor.sort", "torch.Tensor.scatter_add_"} <= (
         set(names)
     )
-    assert all(name.startswith("torch.") for name in names)
+    assert all(name.startswith(("torch.", "torchvision.")) for name in names)
 
 
 def test_workarounds_come_with_the_answer() -> None:
     assert "grid-sample-by-gather" in [w.id for w in lookup("F.grid_sample", "native").workarounds]
     assert lookup("aten::addmm", "native").workarounds == ()
+
+
+def test_as_a_finding_holds_it() -> None:
+    sort = target_verdict("torch.sort", "native")
+    assert sort is not None
+    assert sort.verdict is Verdict.FALLS_BACK
+    assert sort.confidence == "likely"
+    assert "torch.topk" in sort.replacement
+    assert sort.stages["eager"]["forward"] is Verdict.FALLS_BACK
+    glu = target_verdict("F.glu", "xla")
+    assert glu is not None
+    assert glu.verdict is Verdict.BREAKS, "its gradient, in a trace"
+    assert glu.confidence == "possible"
+    add = target_verdict("torch.add", "native")
+    assert add is not None
+    assert add.verdict is Verdict.PORTABLE
+    assert target_verdict("hlo::add", "xla") is not None
 
 
 def test_without_torch() -> None:

@@ -1,2 +1,3 @@
-"""Builds what `rules/operators/torch/` says about PyTorch itself: schemas, what each composite
-operator calls, what each backward calls. See `README.md` there and `__main__.py` here."""
+"""Builds what ``rules/operators/torch/`` says about PyTorch itself: schemas, what each composite
+operator calls, what each gradient calls, what a Python name reaches. Run it as
+``python -m tools.build_operators``; ``docs/operator-tables.md`` says what the tables mean."""
