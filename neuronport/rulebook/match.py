@@ -212,11 +212,14 @@ def _conditions(spec: Spec, event: Event, view: ModuleView) -> Confidence | None
             if spec.unknown != "possible":
                 return None
             confidence = Confidence.POSSIBLE
+        elif result is Confidence.LIKELY:
+            confidence = weakest(confidence, result)
     return confidence
 
 
-def holds(condition: Condition, event: Event, view: ModuleView) -> bool | None:
-    """Whether a condition on an argument holds; None: it cannot be known."""
+def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confidence | None:
+    """Whether a condition on an argument holds; ``LIKELY``: for some of what the argument can be;
+    None: it cannot be known."""
     given = view.given(event, condition.arg, condition.pos)
     if event.role == "store" and event.args is not None and condition.arg == "value":
         given = True
@@ -233,9 +236,15 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | None:
     if not given:
         return None if any(k is None for k, _ in event.kwargs) else False
     choices, complete = _choices(value, view)
-    if any(_one(condition, choice) for choice in choices):
-        return True
-    return False if complete else None
+    if not any(_one(condition, choice) for choice in choices):
+        return False if complete else None
+    for atom in view.follow(value):
+        if atom.value is not None and atom.value[0] in ("const", "ref"):
+            if not _one(condition, atom.value[1]):
+                return Confidence.LIKELY
+        elif atom.value is None or atom.value[0] not in ("list", "tuple"):
+            return Confidence.LIKELY
+    return True
 
 
 def _choices(value: Value, view: ModuleView, depth: int = 3) -> tuple[list[Any], bool]:

@@ -1,0 +1,38 @@
+"""A branch that asks whether a CUDA-only library is there: ``is_xformers_available()``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.findings import Confidence
+from neuronport.readers.python.facts import Event
+from neuronport.source.truth import conditions
+from neuronport.source.view import ModuleView
+
+EVENTS = ("use",)
+_NAME = re.compile(r"^(is|has)_\w+(_available|_installed)?$")
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.role != "call":
+        return
+    last = event.name.rpartition(".")[2]
+    if not _NAME.match(last) or event.name.startswith("torch."):
+        return
+    name = view.index.canonical(event.name, view.summary)
+    if name in conditions()["false"]:
+        yield Hit(
+            event.span,
+            f"{last}() is False on a Neuron host: what it guards is passed over there",
+            Confidence.CERTAIN,
+            guarded=False,
+        )
+    elif name[:1] == "@" and view.truth_of(("call", ("ref", event.name), (), (), 0)) is False:
+        yield Hit(
+            event.span,
+            f"{last}() of this project is False on a Neuron host: what it guards is passed over",
+            Confidence.LIKELY,
+            guarded=False,
+        )
