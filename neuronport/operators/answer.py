@@ -386,14 +386,15 @@ class _Sources:
             row = self._rows[name]
             source = row["source"]
             if place:
-                source += place if source.endswith("/") else f", {place}"
+                # a folder or a tree, and the place is a file in it
+                source += place if source.endswith(("/", ": ")) else f", {place}"
             says = row["says"] + (f": {note}" if note and position == 0 else "")
             found.append(
                 (
                     row["stale"],
                     Evidence(
                         EvidenceKind(row["kind"]),
-                        source.rstrip("/ "),
+                        source.rstrip("/: "),
                         says,
                         row["path"],
                         row["sdk"],

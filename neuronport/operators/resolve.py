@@ -7,7 +7,7 @@ reaches; what only some calls reach, or only under conditions, becomes condition
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from neuronport.findings import CONFIDENCE_ORDER, Confidence, EvidenceKind, weakest
@@ -358,16 +358,3 @@ def _distinct(claims: Iterable[Claim]) -> tuple[Claim, ...]:
         if key not in best or len(claim.via) < len(best[key].via):
             best[key] = claim
     return tuple(best.values())
-
-
-def resolved(tables: Tables, path: str, sdk: str) -> Mapping[str, Mapping[str, tuple[Claim, ...]]]:
-    """Operator → ``"eager.forward"`` … → claims, for every operator of the tables."""
-    resolver = Resolver(tables, path, sdk)
-    result = {}
-    for operator in tables.operators():
-        result[operator] = {
-            f"{stage}.{direction}": getattr(resolver, direction)(operator, stage)
-            for stage in ("eager", "compiled")
-            for direction in ("forward", "backward")
-        }
-    return result

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from neuronport.data import data_folder
-from neuronport.findings import Confidence, Evidence, EvidenceKind, Verdict
+from neuronport.findings import Confidence, EvidenceKind, Verdict
 from neuronport.operators.conditions import Condition, ConditionError, parse
 from neuronport.targets import version_key
 
@@ -80,14 +80,6 @@ class Source:
     """True of an old build only: weaker than any later statement, never more than ``likely``."""
     confidence: Confidence = Confidence.CERTAIN
     """The most that a statement resting on this alone can be."""
-
-    def evidence(self, place: str = "", note: str = "") -> Evidence:
-        if self.source.endswith("/"):  # a folder, and the place is a file in it
-            source = f"{self.source}{place}"
-        else:
-            source = f"{self.source}, {place}" if place else self.source
-        says = f"{self.says}: {note}" if note else self.says
-        return Evidence(self.kind, source, says, self.path, self.sdk)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,63 @@ def test_spellings_reach_something(tables: Tables) -> None:
                 parse(when.replace("~", " "))
 
 
+def test_every_module_that_computes_is_spelled(tables: Tables) -> None:
+    torch = pytest.importorskip("torch")
+    containers = {
+        "AdaptiveLogSoftmaxWithLoss", "Container", "CrossMapLRN2d", "DataParallel", "Identity",
+        "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase",
+        "RNNCellBase", "Sequential", "SyncBatchNorm", "TransformerDecoder",
+    }  # fmt: skip
+    modules = {
+        name
+        for name, value in vars(torch.nn).items()
+        if isinstance(value, type) and issubclass(value, torch.nn.Module)
+    }
+    missing = {n for n in modules - containers if f"torch.nn.{n}" not in tables.spellings}
+    assert missing == set()
+
+
+def test_schemas_are_those_of_the_pinned_torch(tables: Tables) -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.__version__.startswith("2.13."):
+        pytest.skip("the tables are written for torch 2.13")
+    from tools.build_operators.samples import overloads
+    from tools.build_operators.write import _KINDS, _arguments, runs_composite
+
+    functions = overloads()
+    known = {n.removeprefix("aten::") for n in tables.schemas if n.startswith("aten::")}
+    assert set(functions) == known
+    text = (ROOT / "torch" / "schemas.tsv").read_text(encoding="utf-8")
+    lines = {line.split("\t")[0]: line.split("\t") for line in text.splitlines()}
+    for name, func in functions.items():
+        assert lines[name][1] == _KINDS[runs_composite(func)]
+        assert lines[name][3:] == ([_arguments(func._schema)] if _arguments(func._schema) else [])
+
+
+def test_recorded_bodies_are_still_what_torch_does(tables: Tables) -> None:
+    torch = pytest.importorskip("torch")
+    from tools.build_operators import record
+
+    x, w = torch.rand(2, 3), torch.rand(4, 3)
+    for name, args in (
+        ("linear", (x, w)),
+        ("cosine_similarity", (x, x)),
+        ("layer_norm", (x, [3])),
+        ("huber_loss", (x, x)),
+        ("chunk", (x, 2)),
+    ):
+        func = getattr(torch.ops.aten, name).default
+        found = record.body(func, (args, {}))
+        assert (found is None) == (f"aten::{name}" not in tables.bodies)
+        reached = {callee.operator for callee in tables.bodies.get(f"aten::{name}", ())}
+        assert {f"aten::{callee}" for callee, _ in found or ()} <= reached
+    gradient = record.backward(torch.ops.aten.huber_loss.default, ((x, x), {}))
+    assert gradient is not None
+    assert {c for c, _ in gradient} <= {
+        c.operator.removeprefix("aten::") for c in tables.backwards["aten::huber_loss"]
+    }
+
+
 def test_core_aten_is_known() -> None:
     """The goals: no core operator missing, at most a tenth unknown on either path."""
     from neuronport.operators import survey
