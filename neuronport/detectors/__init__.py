@@ -18,13 +18,17 @@ import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from neuronport.findings import Confidence, Related, Verdict
+from neuronport.findings import Confidence, Related, TargetVerdict, Verdict
 
 if TYPE_CHECKING:
     from neuronport.readers.python.facts import Event, Span
     from neuronport.source.view import ModuleView
+    from neuronport.targets import Target
+
+
+Answer: TypeAlias = "Callable[[Target], TargetVerdict | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,9 @@ class Hit:
     """Whether a guard that skips the place on Neuron weakens the verdict."""
     paths: tuple[str, ...] = ()
     """Only on these paths; empty: all the rule has."""
+    answer: Answer | None = None
+    """Judges each target itself, in place of the rule's verdicts and evidence: for rules whose
+    knowledge is a table of its own. ``None`` for a target: nothing to say there."""
 
 
 Check = Callable[["Event", "ModuleView"], Iterable[Hit]]

@@ -19,7 +19,7 @@ from typing import Any
 from neuronport import caches, targets
 from neuronport.operators import tables as table_files
 from neuronport.operators.resolve import Claim, Resolver
-from neuronport.operators.tables import Tables
+from neuronport.operators.tables import Status, Tables
 
 _LAYOUT = """
 create table operator (name text primary key, family text, body text);
@@ -27,6 +27,7 @@ create index family on operator (family);
 create table spelling (name text primary key, operators text);
 create table model (name text primary key, operators text);
 create table source (id text primary key, body text);
+create table notable (name text primary key);
 """
 
 
@@ -71,6 +72,10 @@ class Index:
     def spellings(self) -> dict[str, tuple[str, ...]]:
         rows = self._connection.execute("select name, operators from spelling order by name")
         return {name: tuple(operators.split()) for name, operators in rows}
+
+    def notable(self) -> list[str]:
+        """The spellings of which something other than "runs on the device" is said anywhere."""
+        return [n for (n,) in self._connection.execute("select name from notable order by name")]
 
     def models(self) -> dict[str, tuple[str, ...]]:
         rows = self._connection.execute("select name, operators from model order by name")
@@ -140,6 +145,7 @@ def _fill(connection: sqlite3.Connection, tables: Tables) -> None:
         "insert into spelling values (?, ?)",
         ((name, " ".join(operators)) for name, operators in tables.spellings.items()),
     )
+    connection.executemany("insert into notable values (?)", _notable(connection, tables))
     connection.executemany(
         "insert into model values (?, ?)",
         ((name, " ".join(operators)) for name, operators in tables.models.items()),
@@ -217,6 +223,27 @@ def _variant(operator: str, resolver: Resolver) -> dict[str, Any]:
         for stage in table_files.STAGES
         for direction in table_files.DIRECTIONS
     }
+
+
+def _notable(connection: sqlite3.Connection, tables: Tables) -> list[tuple[str]]:
+    """What a rule over source has to look out for, so that it need not look at every ``view``."""
+    worse = {str(s) for s in Status if s.verdict is not None and not s.verdict.is_reference}
+    families: dict[str, bool] = {}
+    for name, family, text in connection.execute("select name, family, body from operator"):
+        said = any(
+            claim["s"] in worse
+            for variant in json.loads(text)["variants"]
+            for stage, claims in variant.items()
+            if stage.endswith(".forward")
+            for claim in claims
+        )
+        families[name] = families.get(name, False) or said
+        families[family] = families.get(family, False) or said
+    return [
+        (name,)
+        for name, operators in sorted(tables.spellings.items())
+        if any(families.get(operator.partition("?")[0]) for operator in operators)
+    ]
 
 
 def _packed(claim: Claim) -> Mapping[str, Any]:

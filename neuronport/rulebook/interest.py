@@ -9,12 +9,13 @@ from neuronport import detectors
 from neuronport.readers.python.facts import Interest
 from neuronport.rulebook.model import Rulebook
 from neuronport.source import hot
+from neuronport.source.kinds import table
 from neuronport.source.truth import conditions
 
 
 def interest(book: Rulebook) -> Interest:
     roots: set[str] = set(book.roots)
-    methods: set[str] = {*book.methods, *hot.METHODS}
+    methods: set[str] = {*book.methods, *hot.METHODS, *table()["usage"]["methods"]}
     keywords: set[str] = set()
     names: set[str] = set()
     strings: list[str] = []

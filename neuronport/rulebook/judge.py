@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from neuronport import detectors
@@ -162,6 +163,13 @@ class Judge:
         by_target: dict[str, TargetVerdict] = {}
         for target in self.targets:
             if hit.paths and target.path not in hit.paths:
+                continue
+            if hit.answer is not None:
+                answer = hit.answer(target)
+                if answer is not None:
+                    by_target[str(target)] = replace(
+                        answer, confidence=weakest(answer.confidence, hit.confidence)
+                    )
                 continue
             verdict = spec.verdict(target, skipped=skipped)
             if verdict is None:

@@ -25,6 +25,8 @@ from neuronport.rulebook.model import Fixture, Rulebook, RuleError, Spec
 from neuronport.targets import version_key
 
 _NOT_RULES = frozenset(("targets", "understanding", "operators"))
+_FOLDER = {"operators": "operator-support"}
+"""Where the rules of an area are whose name a folder of tables has taken."""
 _PATHS = ("native", "xla")
 _COMPACT_FORM = 2
 _RULE_KEYS = frozenset(
@@ -314,8 +316,9 @@ def _rule(raw: dict[str, Any], file: str) -> Spec:
     for key in ("id", "title", "area", "effort", "why", "verdict"):
         if key not in raw:
             raise RuleError(f"{where}: {key} is missing")
-    if Path(file).stem != raw["id"] or Path(file).parts[0] != raw["area"]:
-        raise RuleError(f"{where}: the file is to be named {raw['area']}/{raw['id']}.toml")
+    folder = _FOLDER.get(raw["area"], raw["area"])
+    if Path(file).stem != raw["id"] or Path(file).parts[0] != folder:
+        raise RuleError(f"{where}: the file is to be named {folder}/{raw['id']}.toml")
     return Spec(
         id=raw["id"],
         title=raw["title"],

@@ -64,6 +64,8 @@ class Kinds:
 
     def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
+        self.tensor_params: frozenset[tuple[str, str]] = frozenset()
+        """Parameters that are used as tensors: ``source.usage``."""
         self._memo: dict[tuple[str, Value], Known] = {}
 
     def of(self, module: Summary, value: Value) -> Known:
@@ -246,6 +248,8 @@ class Kinds:
             ):
                 # What a module's forward is given is tensors, nearly always.
                 return Known("tensor", False)
+        if (value[1], name) in self.tensor_params:
+            return Known("tensor", False)
         kind = table()["by_name"].get(name)
         return Known(kind, False) if kind else Known(UNKNOWN, True)
 

@@ -12,6 +12,7 @@ from neuronport.source.hot import Hot
 from neuronport.source.index import Summary, TreeIndex
 from neuronport.source.kinds import UNKNOWN, Kinds, Known
 from neuronport.source.truth import Truth
+from neuronport.source.usage import tensor_params
 from neuronport.source.values import Atom, Resolver
 
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
@@ -28,6 +29,7 @@ class ModuleView:
         self.summary = Summary(facts)
         self.resolver = Resolver(index)
         self.kinds = Kinds(self.resolver)
+        self.kinds.tensor_params = tensor_params(facts)
         self.truth = Truth(self.resolver, missing)
         self.missing = missing
         self._hot = Hot(facts, self.summary, index, self.kinds)

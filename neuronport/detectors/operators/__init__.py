@@ -1,0 +1,1 @@
+"""Operators that the device does not run, or runs badly."""

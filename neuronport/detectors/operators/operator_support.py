@@ -1,0 +1,267 @@
+"""Operators that the table says are not supported, run on the host, or are slow.
+
+Everything known is in ``rules/operators/``; here calls are resolved to spellings and told what is
+known of their arguments, and of where they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from neuronport import operators
+from neuronport.data import data_folder
+from neuronport.detectors import Hit
+from neuronport.findings import Confidence, EvidenceKind, TargetVerdict, Verdict, weakest
+from neuronport.operators import Argument, CallFacts, Status, UnknownOperatorError
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source import places
+from neuronport.source.view import ModuleView
+from neuronport.targets import Target
+
+EVENTS = ("use", "method")
+ROOTS = ("torch",)
+METHODS = frozenset(
+    line
+    for line in (data_folder("rules") / "understanding" / "operator-methods.txt")
+    .read_text(encoding="utf-8")
+    .splitlines()
+    if line and line[0] != "#"
+)
+OWNED = frozenset(
+    [
+        "all",
+        "allclose",
+        "any",
+        "argwhere",
+        "equal",
+        "is_nonzero",
+        "item",
+        "masked_select",
+        "nonzero",
+        "nonzero_static",
+        "record_stream",
+        "repeat_interleave",
+        "unique",
+        "unique_consecutive",
+    ]
+)
+"""Of these other rules speak, which know more than whether there is a kernel."""
+_ON_DEVICE = (Status.DEVICE, Status.DECOMPOSES)
+_LATER = (EvidenceKind.OBSERVED, EvidenceKind.DOCUMENTED, EvidenceKind.REPORTED)
+_NO_TENSOR = frozenset(("array", "number", "string", "device", "dtype", "state"))
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.kind == "method":
+        if event.name not in METHODS:
+            return
+        spelling = f"torch.Tensor.{event.name}"
+    else:
+        if event.role != "call" or (event.name[:6] != "torch." and event.name[:1] != "@"):
+            return
+        spelling = view.index.canonical(event.name, view.summary)
+        if spelling.rpartition(".")[2] in OWNED:
+            return
+        if spelling == "torch.where" and len(event.args or ()) + len(event.kwargs) == 1:
+            return  # nonzero under another name
+    if spelling not in _notable():
+        return
+    confidence = _confidence(event, spelling, view)
+    if confidence is None or view.skipping_guard(event) is not None:
+        return
+    call = _call(event, spelling, view)
+    if call is None:
+        return
+    hot = _hot(event, spelling, view)
+    placed = Confidence.CERTAIN if hot else Confidence.LIKELY
+    if not hot and not places.entry(event, view):
+        placed = Confidence.POSSIBLE
+    operator = _operator(spelling)
+    where = f", {hot}" if hot else ""
+    yield Hit(
+        event.span,
+        f"{_short(spelling)} reaches {operator}{where}",
+        weakest(confidence, placed),
+        group=f"operator-support/{operator}",
+        guarded=False,
+        answer=lambda target: _answer(spelling, call, target, bool(hot)),
+    )
+
+
+# ---- what the table says ------------------------------------------------------------------------
+
+
+@cache
+def _notable() -> frozenset[str]:
+    return frozenset(operators.shared().notable())
+
+
+@cache
+def _reached(spelling: str) -> tuple[str, ...]:
+    """The overloads a spelling can reach."""
+    index = operators.shared()
+    found: list[str] = []
+    for reached in operators.find(index, spelling):
+        found += index.family(reached.operator) or [reached.operator]
+    return tuple(found)
+
+
+@cache
+def _operator(spelling: str) -> str:
+    """The operator named in messages and groups: the one that decides on the native path."""
+    worst = operators.lookup(spelling, "native")
+    return worst.operator.partition(".")[0]
+
+
+@cache
+def _makes_tensors(spelling: str) -> bool:
+    """Whether no tensor goes in: where the result lies is then an argument of its own."""
+    index = operators.shared()
+    bodies = [index.body(name) or {} for name in _reached(spelling)]
+    return not any("T" in p[1] for body in bodies for p in body.get("parameters", [("", "T")]))
+
+
+def _answer(spelling: str, call: CallFacts, target: Target, hot: bool) -> TargetVerdict | None:
+    try:
+        answer = operators.lookup(spelling, target, call=call)
+    except UnknownOperatorError:
+        return None
+    verdict, evidence, confidence = answer.verdict, answer.evidence, answer.confidence
+    if verdict is None or verdict.is_reference:
+        open_ = [p for p in answer.conditions_unknown if _depends(p.when, call, spelling)]
+        worse = [p for p in open_ if p.verdict is not None and not p.verdict.is_reference]
+        if not worse:
+            return None
+        verdict, evidence = worse[0].verdict, worse[0].evidence
+        confidence = Confidence.POSSIBLE
+    assert verdict is not None
+    stage = operators.DEFAULT_STAGE[target.path]
+    stages = {stage: {"forward": verdict}}
+    if target.path == "native":
+        compiled = operators.lookup(spelling, target, stage="compiled", call=call)
+        if compiled.verdict is not None:
+            stages["compiled"] = {"forward": compiled.verdict}
+        if verdict is Verdict.FALLS_BACK:
+            # Whether a build of today still falls back: a lowering that the compiler has since
+            # makes the old snapshot a weak witness, a later report a good one.
+            later = any(e.kind in _LATER for e in evidence)
+            if not later and compiled.status in _ON_DEVICE:
+                confidence = Confidence.POSSIBLE
+            confidence = weakest(confidence, Confidence.LIKELY)
+    if verdict is not Verdict.BREAKS and not hot:
+        confidence = Confidence.POSSIBLE
+    workaround = answer.workarounds[0].title if answer.workarounds else ""
+    return TargetVerdict(verdict, confidence, evidence, workaround, stages)
+
+
+def _depends(when: str, call: CallFacts, spelling: str) -> bool:
+    """Whether an unknown condition hangs on an argument that the call writes down. What it asks of
+    tensors (dtypes, shapes) source hardly ever tells, and would make noise of every ``matmul``."""
+    if not when:
+        return False
+    names = operators.parse(when).names() - {"chip"}
+    return bool(names) and names <= set(call.arguments) - _tensors(spelling)
+
+
+@cache
+def _tensors(spelling: str) -> frozenset[str]:
+    """The parameters that are tensors in any of the overloads."""
+    index = operators.shared()
+    bodies = [index.body(name) or {} for name in _reached(spelling)]
+    tensors = {p[0] for body in bodies for p in body.get("parameters", ()) if "T" in p[1]}
+    return frozenset(tensors | {"self", "input"})
+
+
+# ---- what is known of the call ------------------------------------------------------------------
+
+
+def _confidence(event: Event, spelling: str, view: ModuleView) -> Confidence | None:
+    """How surely the call is of the operator, on a tensor; None: it is not."""
+    if event.kind == "method":
+        receiver = view.receiver(event.value, "tensor")
+        if receiver is not Confidence.POSSIBLE:
+            return receiver
+        # Only names that nothing but a tensor has are worth a word where the receiver is unknown.
+        return receiver if "_" in event.name else None
+    if spelling.startswith("torch.nn.") and spelling.rpartition(".")[2][:1].isupper():
+        return Confidence.CERTAIN
+    if _makes_tensors(spelling):
+        device = view.argument(event, "device")
+        if device is None or device == ("const", None):
+            return None
+        texts = [text for text, _ in view.strings(device)]
+        return None if "cpu" in texts or "meta" in texts else Confidence.CERTAIN
+    first = event.args[0] if event.args else view.argument(event, "input")
+    return None if view.kind(first).kind in _NO_TENSOR else Confidence.CERTAIN
+
+
+def _hot(event: Event, spelling: str, view: ModuleView) -> str:
+    if spelling.startswith("torch.nn.") and spelling.rpartition(".")[2][:1].isupper():
+        return "which runs in forward"
+    hot = view.hot(event)
+    if hot:
+        return hot
+    subject = event.value if event.kind == "method" else (event.args or (None,))[0]
+    if places.on_device(subject, view):
+        return "on a tensor that was moved to the device"
+    return ""
+
+
+def _call(event: Event, spelling: str, view: ModuleView) -> CallFacts | None:
+    """What is known of the arguments; None: too little to speak (``*args``)."""
+    args = event.args or ()
+    if any(a is not None and a[0] == "starred" for a in args):
+        return None
+    known = [_argument(a, view) for a in args]
+    keywords = {k: _argument(v, view) for k, v in event.kwargs if k is not None}
+    complete = len(keywords) == len(event.kwargs)
+    if event.kind == "method":
+        known.insert(0, Argument())
+    if spelling.startswith("torch.nn."):
+        # Not the operator's own parameters: what is written by name is known, and the input.
+        module = spelling.rpartition(".")[2][:1].isupper()
+        if known and not module:
+            keywords.setdefault("self", known[0])
+        rest = known if module else known[1:]
+        return CallFacts(keywords, complete=complete and not rest)
+    if not complete:
+        return CallFacts(keywords)
+    index = operators.shared()
+    for operator in _reached(spelling):
+        facts = operators.bind(index, operator, known, keywords)
+        if facts is not None:
+            # Of several overloads each has its own defaults.
+            return replace(facts, defaults={})
+    return CallFacts(keywords)
+
+
+def _argument(value: Value, view: ModuleView) -> Argument:
+    literal = _literal(value, view, 0)
+    return Argument() if literal is _NOTHING else Argument(value=literal)
+
+
+_NOTHING: Any = object()
+
+
+def _literal(value: Value, view: ModuleView, depth: int) -> Any:
+    if value is None or depth > 2:
+        return _NOTHING
+    if value[0] in ("list", "tuple"):
+        items = [_literal(item, view, depth + 1) for item in value[1]]
+        return _NOTHING if any(item is _NOTHING for item in items) else items
+    known, literal = view.constant(value)
+    return literal if known and literal is not ... else _NOTHING
+
+
+def _short(spelling: str) -> str:
+    for full, short in (
+        ("torch.nn.functional.", "F."),
+        ("torch.Tensor.", "."),
+        ("torch.nn.", "nn."),
+    ):
+        if spelling.startswith(full):
+            return short + spelling.removeprefix(full)
+    return spelling

@@ -1,0 +1,71 @@
+"""Where a call could run on the device: what detectors of slow and unsupported things ask first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source.view import ModuleView
+
+_MAX_STEPS = 8
+_HOST = frozenset(
+    ("__init__", "__getitem__", "__len__", "__repr__", "__str__", "collate_fn", "collate", "main")
+)
+
+
+def entry(event: Event, view: ModuleView) -> str:
+    """Why a place may run every step although nothing in the tree says so: it stands in a function
+    of its own that somebody outside calls. Empty: no such place."""
+    facts = view.facts
+    scope = facts.scopes[view.ctx(event).scope]
+    if scope.kind != "function" or scope.owner or "." in scope.qualname or scope.qualname in _HOST:
+        return ""
+    if view.index.callers(f"{facts.module}.{scope.qualname}"):
+        return ""
+    return f"{scope.qualname} is called from outside the tree"
+
+
+def in_module_init(event: Event, view: ModuleView) -> bool:
+    """Whether a place builds a ``torch.nn.Module``: what is made there runs in forward."""
+    scope = view.facts.scopes[view.ctx(event).scope]
+    return bool(
+        scope.kind == "function" and scope.owner and view.kinds.is_module_class(scope.owner)
+    )
+
+
+def on_device(value: Value, view: ModuleView) -> bool:
+    """Whether a value was moved to, or made on, something other than the CPU, as far as written."""
+    seen = 0
+    pending = [value]
+    while pending and seen < _MAX_STEPS:
+        seen += 1
+        current = pending.pop()
+        for atom in view.follow(current):
+            inner = atom.value
+            if inner is None or atom.module is not view.summary:
+                continue
+            if inner[0] == "call" and inner[1] is not None:
+                if _moves(inner, view):
+                    return True
+                if inner[1][0] == "attr":
+                    pending.append(inner[1][1])
+            elif inner[0] in ("item", "unpack", "elem"):
+                pending.append(inner[1])
+            elif inner[0] == "bin":
+                pending += [inner[2], inner[3]]
+    return False
+
+
+def _moves(call: tuple[Any, ...], view: ModuleView) -> bool:
+    _, func, args, kwargs = call[:4]
+    device = next((value for key, value in kwargs if key == "device"), None)
+    if func[0] == "attr":
+        if func[2] == "cuda":
+            return True
+        if func[2] == "to" and args and device is None:
+            device = args[0]
+            if view.kind(device).kind not in ("device", "string"):
+                return False
+    if device is None:
+        return False
+    return not any(text.partition(":")[0] in ("cpu", "meta") for text, _ in view.strings(device))

@@ -1,0 +1,44 @@
+"""Parameters that can only be tensors, from what the body does with them."""
+
+from __future__ import annotations
+
+from neuronport.readers.python.facts import ModuleFacts, Value
+from neuronport.source.kinds import constructed, table
+
+
+def tensor_params(facts: ModuleFacts) -> frozenset[tuple[str, str]]:
+    """``(function, parameter)`` of parameters that are passed to PyTorch as tensors, have methods
+    called that only tensors have, or are indexed over several axes where NumPy is not imported."""
+    usage = table()["usage"]
+    methods = frozenset(usage["methods"])
+    takes_other = frozenset(usage["takes-other"])
+    numpy = any(e.kind == "import" and e.name.partition(".")[0] == "numpy" for e in facts.events)
+    found: set[tuple[str, str]] = set()
+
+    def add(value: Value) -> None:
+        if value is not None and value[0] == "param":
+            found.add((value[1], value[2]))
+
+    for event in facts.events:
+        if event.kind == "use" and event.role == "call" and event.args:
+            if (
+                event.name.startswith("torch.")
+                and event.name not in takes_other
+                and constructed(event.name) == "tensor"
+            ):
+                add(event.args[0])
+        elif event.kind == "method":
+            if event.name in methods:
+                add(event.value)
+        elif event.kind == "item" and not numpy and event.args:
+            index = event.args[0]
+            if index is not None and index[0] == "tuple" and any(map(_is_axis, index[1])):
+                add(event.value)
+    return frozenset(found)
+
+
+def _is_axis(value: Value) -> bool:
+    """What only arrays and tensors are indexed with: a slice, a new axis, an ellipsis."""
+    return value is not None and (
+        value[0] == "slice" or (value[0] == "const" and (value[1] is None or value[1] is ...))
+    )

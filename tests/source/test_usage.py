@@ -1,0 +1,26 @@
+"""Parameters that can only be tensors, from what the body does with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.source.viewing import view_of
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("import torch\ndef f(p):\n    return torch.sigmoid(p)\n", "tensor"),
+        ("import torch\ndef f(p):\n    return p.unsqueeze(0).masked_fill(p, 0)\n", "tensor"),
+        ("import torch\ndef f(p):\n    return p[:, None]\n", "tensor"),
+        ("import numpy as np\ndef f(p):\n    return p[:, None]\n", "unknown"),
+        ("import torch\ndef f(p):\n    return torch.zeros(p)\n", "unknown"),
+        ("import torch\ndef f(p):\n    return p.sort()\n", "unknown"),
+        ("def f(p):\n    return p[0]\n", "unknown"),
+    ],
+)
+def test_parameters(tmp_path: Path, code: str, kind: str) -> None:
+    view = view_of(tmp_path, code)
+    assert view.kind(("param", f"{view.facts.module}.f", "p")).kind == kind
