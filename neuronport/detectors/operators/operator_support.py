@@ -14,6 +14,8 @@ from typing import Any
 from neuronport import operators
 from neuronport.data import data_folder
 from neuronport.detectors import Hit
+from neuronport.detectors._tensors import on_host, uses_torch
+from neuronport.detectors._tensors import placed as placed_at
 from neuronport.findings import Confidence, EvidenceKind, TargetVerdict, Verdict, weakest
 from neuronport.operators import Argument, CallFacts, Status, UnknownOperatorError
 from neuronport.readers.python.facts import Event, Value
@@ -76,9 +78,11 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if call is None:
         return
     hot = _hot(event, spelling, view)
-    placed = Confidence.CERTAIN if hot else Confidence.LIKELY
-    if not hot and not places.entry(event, view):
-        placed = Confidence.POSSIBLE
+    subject = event.value if event.kind == "method" else (event.args or (None,))[0]
+    if on_host(view, subject):
+        return
+    placed = Confidence.CERTAIN if hot else placed_at(event, view, Confidence.CERTAIN)
+    entry = bool(places.entry(event, view))
     operator = _operator(spelling)
     where = f", {hot}" if hot else ""
     yield Hit(
@@ -87,7 +91,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         weakest(confidence, placed),
         group=f"operator-support/{operator}",
         guarded=False,
-        answer=lambda target: _answer(spelling, call, target, bool(hot)),
+        answer=lambda target: _answer(spelling, call, target, bool(hot), entry),
     )
 
 
@@ -124,7 +128,9 @@ def _makes_tensors(spelling: str) -> bool:
     return not any("T" in p[1] for body in bodies for p in body.get("parameters", [("", "T")]))
 
 
-def _answer(spelling: str, call: CallFacts, target: Target, hot: bool) -> TargetVerdict | None:
+def _answer(
+    spelling: str, call: CallFacts, target: Target, hot: bool, entry: bool
+) -> TargetVerdict | None:
     try:
         answer = operators.lookup(spelling, target, call=call)
     except UnknownOperatorError:
@@ -147,11 +153,11 @@ def _answer(spelling: str, call: CallFacts, target: Target, hot: bool) -> Target
         if verdict is Verdict.FALLS_BACK:
             # Whether a build of today still falls back: a lowering that the compiler has since
             # makes the old snapshot a weak witness, a later report a good one.
-            later = any(e.kind in _LATER for e in evidence)
-            if not later and compiled.status in _ON_DEVICE:
+            if not any(e.kind in _LATER for e in evidence) and compiled.status in _ON_DEVICE:
                 confidence = Confidence.POSSIBLE
             confidence = weakest(confidence, Confidence.LIKELY)
-    if verdict is not Verdict.BREAKS and not hot:
+    reported = any(e.kind in _LATER for e in evidence)
+    if verdict is not Verdict.BREAKS and not hot and not (entry and reported):
         confidence = Confidence.POSSIBLE
     workaround = answer.workarounds[0].title if answer.workarounds else ""
     return TargetVerdict(verdict, confidence, evidence, workaround, stages)
@@ -185,7 +191,7 @@ def _confidence(event: Event, spelling: str, view: ModuleView) -> Confidence | N
         if receiver is not Confidence.POSSIBLE:
             return receiver
         # Only names that nothing but a tensor has are worth a word where the receiver is unknown.
-        return receiver if "_" in event.name else None
+        return receiver if "_" in event.name and uses_torch(view) else None
     if spelling.startswith("torch.nn.") and spelling.rpartition(".")[2][:1].isupper():
         return Confidence.CERTAIN
     if _makes_tensors(spelling):
