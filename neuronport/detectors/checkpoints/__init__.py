@@ -1,0 +1,1 @@
+"""Saving and loading: where tensors come back to, what a file depends on."""

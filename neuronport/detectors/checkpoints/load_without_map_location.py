@@ -1,0 +1,86 @@
+"""``torch.load(path)``: tensors go back to the device they were saved from, which may be CUDA."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.findings import Confidence
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source.view import ModuleView
+
+EVENTS = ("use", "item", "method")
+METHODS = ("load_state_dict",)
+_LOADERS = {
+    "torch.load": 1,
+    "torch.jit.load": 1,
+    "torch.serialization.load": 1,
+    "torch.hub.load_state_dict_from_url": 2,
+    "torch.utils.model_zoo.load_url": 2,
+}
+_PUBLISHED = frozenset(("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url"))
+_WEIGHTS = re.compile(
+    r"ckpt|checkpoint|resume|weight|state|pretrain|model|snapshot|\.pth\b|best|optim|restore|blob",
+    re.I,
+)
+_DATA = re.compile(
+    r"data|feat|embed|cache|token|label|target|sample|split|corpus|vocab|batch|input|graph|mask|"
+    r"idx|indices|\bx\b|\by\b|processed",
+    re.I,
+)
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.kind != "use" or event.role != "call":
+        return
+    if not event.name.endswith(("load", "load_state_dict_from_url", "load_url")):
+        return
+    dotted = view.index.canonical(event.name, view.summary)
+    position = _LOADERS.get(dotted)
+    if position is None or any(key is None for key, _ in event.kwargs):
+        return
+    location = view.argument(event, "map_location", position)
+    if location is not None and location != ("const", None):
+        return
+    if view.given(event, "map_location", position) and location is None:
+        return
+    source = view.argument(event, "f", 0)
+    yield Hit(
+        event.span,
+        "without map_location tensors saved from CUDA go back to CUDA",
+        Confidence.POSSIBLE if dotted in _PUBLISHED else _confidence(source, event, view),
+    )
+
+
+def _confidence(source: Value, event: Event, view: ModuleView) -> Confidence:
+    """Likely where a model's weights are read; possible where it may be data made on the CPU."""
+    words = " ".join((view.text(source), *(t for t, _ in view.strings(source))))
+    if _saved_on_cpu(source, view):
+        return Confidence.POSSIBLE
+    if _WEIGHTS.search(words) or _WEIGHTS.search(view.scope(event).rpartition(".")[2]):
+        return Confidence.LIKELY
+    if _DATA.search(words) or _DATA.search(view.scope(event)):
+        return Confidence.POSSIBLE
+    return Confidence.LIKELY if _read_as_state(event, view) else Confidence.POSSIBLE
+
+
+def _read_as_state(event: Event, view: ModuleView) -> bool:
+    """Whether the scope gives something to ``load_state_dict`` after the call."""
+    scope = view.ctx(event).scope
+    return any(
+        other.kind == "method"
+        and other.name == "load_state_dict"
+        and view.ctx(other).scope == scope
+        for other in view.facts.events
+    )
+
+
+def _saved_on_cpu(source: Value, view: ModuleView) -> bool:
+    """Whether what is read is a buffer in memory: written by the same program."""
+    return any(
+        atom.value is not None
+        and atom.value[0] == "call"
+        and atom.value[1] == ("ref", "io.BytesIO")
+        for atom in view.follow(source)
+    )

@@ -1,0 +1,1 @@
+"""Process groups, collectives, launching and wrapping for several devices."""
