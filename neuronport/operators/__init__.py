@@ -14,7 +14,7 @@ source does (``torch.sort``, ``F.grid_sample``, ``Tensor.masked_fill_``, ``nn.Co
 resolves a call to a full name (``torch.nn.functional.interpolate``, ``torch.Tensor.scatter_add_``,
 ``torch.nn.Conv2d``), fills a ``CallFacts`` with what it knows of the arguments by the names of the
 call (``dim``, ``mode``; positional ones through ``parameters()``), says ``complete=True`` if there
-is no ``*args`` or ``**kwargs``, and asks ``lookup(name, target, call=…)``. It finds something only
+is no ``*args`` or ``**kwargs`` (for a module: the arguments of its constructor), and asks ``lookup(name, target, call=…)``. It finds something only
 when ``answer.verdict`` is an error or a warning; ``answer.conditions_unknown`` says what else might
 be. ``target_verdict(name, target, call)`` is the same as a finding holds it, both stages told. Names that are not in ``spellings()`` are no operators: they cost one dictionary look-up.
 
@@ -52,7 +52,13 @@ from neuronport.operators.conditions import (
     parse,
 )
 from neuronport.operators.index import Index, open_index, shared
-from neuronport.operators.names import Reached, UnknownOperatorError, find, parse_reached
+from neuronport.operators.names import (
+    Reached,
+    UnknownOperatorError,
+    canonical,
+    find,
+    parse_reached,
+)
 from neuronport.operators.tables import DIRECTIONS, STAGES, Status, TableError
 from neuronport.operators.workarounds import Workaround, workarounds, workarounds_for
 
@@ -98,7 +104,26 @@ def spellings() -> Mapping[str, tuple[Reached, ...]]:
     }
 
 
-def parameters(operator: str) -> tuple[str, ...]:
-    """The names of an overload's arguments in order, keyword-only ones last; empty: not known."""
-    body = shared().body(operator) or {}
-    return tuple(p[0] for p in body.get("parameters", ()))
+def parameters(name: str) -> tuple[str, ...]:
+    """The names of the arguments of a spelling or an overload, in order, keyword-only ones last.
+
+    Functions and modules written in Python have their own; builtins and methods those of the
+    operator (of its plain overload, if there are several). Methods: without ``self``. Empty: not
+    known.
+    """
+    index = shared()
+    full = canonical(name)
+    own = index.signature(full)
+    if own:
+        return tuple(row[0] for row in own)
+    try:
+        reached = find(index, name)
+    except UnknownOperatorError:
+        return ()
+    operator = reached[0].operator
+    body = index.body(operator)
+    if body is None:
+        body = next((index.body(n) for n in index.family(operator)), None)
+    names = tuple(p[0] for p in (body or {}).get("parameters", ()))
+    method = full.startswith("torch.Tensor.")
+    return names[1:] if method and names[:1] == ("self",) else names

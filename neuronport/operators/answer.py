@@ -19,7 +19,7 @@ from neuronport.findings import (
 from neuronport.operators import index as indices
 from neuronport.operators.conditions import NOTHING_KNOWN, UNKNOWN, Argument, CallFacts, parse
 from neuronport.operators.index import Index
-from neuronport.operators.names import Reached, find
+from neuronport.operators.names import Reached, canonical, find
 from neuronport.operators.tables import DIRECTIONS, STAGES, STATUS_ORDER, Status
 from neuronport.operators.workarounds import Workaround, workarounds_for
 from neuronport.targets import Target
@@ -139,6 +139,10 @@ def lookup(
     if stage not in STAGES or direction not in DIRECTIONS:
         raise ValueError(f"stage {stage!r}, direction {direction!r}")
     call = replace(call, chips=resolved.chips)
+    own = index.signature(canonical(name))
+    if own:
+        # a function or module written in Python has defaults of its own
+        call = replace(call, defaults={p[0]: p[3] for p in own if len(p) > 3} | dict(call.defaults))
     certain: list[Answer] = []
     sometimes: list[Answer] = []
     for reached in find(index, name):
@@ -326,8 +330,7 @@ def _one(
             name, operator, str(target), stage, direction, Status.UNKNOWN, None,
             Confidence.POSSIBLE, (), exists=not known,
         )  # fmt: skip
-    if not call.defaults:
-        call = replace(call, defaults=_defaults(body))
+    call = replace(call, defaults=_defaults(body) | dict(call.defaults))
     base = next((c for c in claims if "w" not in c and not c.get("u")), None)
     applies: list[dict[str, Any]] = []
     unknown: list[Possibility] = []

@@ -18,13 +18,14 @@ from typing import Any
 
 from neuronport import caches, targets
 from neuronport.operators import tables as table_files
+from neuronport.operators.conditions import UNKNOWN
 from neuronport.operators.resolve import Claim, Resolver
 from neuronport.operators.tables import Status, Tables
 
 _LAYOUT = """
 create table operator (name text primary key, family text, body text);
 create index family on operator (family);
-create table spelling (name text primary key, operators text);
+create table spelling (name text primary key, operators text, parameters text);
 create table model (name text primary key, operators text);
 create table source (id text primary key, body text);
 create table notable (name text primary key);
@@ -68,6 +69,13 @@ class Index:
             "select operators from spelling where name = ?", (spelling,)
         ).fetchone()
         return tuple(row[0].split()) if row else ()
+
+    def signature(self, spelling: str) -> list[list[Any]]:
+        """``[name, required, keyword only, default if plain]`` of what is written in Python."""
+        row = self._connection.execute(
+            "select parameters from spelling where name = ?", (spelling,)
+        ).fetchone()
+        return json.loads(row[0]) if row else []
 
     def spellings(self) -> dict[str, tuple[str, ...]]:
         rows = self._connection.execute("select name, operators from spelling order by name")
@@ -142,8 +150,22 @@ def _fill(connection: sqlite3.Connection, tables: Tables) -> None:
     connection.executescript(_LAYOUT)
     connection.executemany("insert into operator values (?, ?, ?)", _operators(tables))
     connection.executemany(
-        "insert into spelling values (?, ?)",
-        ((name, " ".join(operators)) for name, operators in tables.spellings.items()),
+        "insert into spelling values (?, ?, ?)",
+        (
+            (
+                name,
+                " ".join(operators),
+                json.dumps(
+                    [
+                        [p.name, p.required, p.keyword_only, p.default]
+                        if p.default is not UNKNOWN
+                        else [p.name, p.required, p.keyword_only]
+                        for p in tables.signatures.get(name, ())
+                    ]
+                ),
+            )
+            for name, operators in tables.spellings.items()
+        ),
     )
     connection.executemany("insert into notable values (?)", _notable(connection, tables))
     connection.executemany(

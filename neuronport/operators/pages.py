@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from neuronport.findings import Confidence
 from neuronport.operators import index as indices
 from neuronport.operators.survey import NO_GRADIENT, bodies, coverage, word
 from neuronport.operators.workarounds import Workaround, workarounds
@@ -68,7 +69,7 @@ def _page_text(name: str, rows: list[tuple[str, dict[str, Any]]], targets: list[
     lines = [_HEAD, f"# {_TITLES[name]}", ""]
     lines += [
         "Forward / backward, eager and compiled. `decomposes`: into operators that are on the "
-        "device. `?`: nobody says. A `*` marks a status that depends on arguments: "
+        "device. `?`: nobody says; after a word: only possible, by inference. A `*` marks a status that depends on arguments: "
         "`neuronport operators show NAME` says on which, and who says so. Overloads that write "
         "(`out=`, in place) are left out here.",
         "",
@@ -92,6 +93,8 @@ def _cell(body: Mapping[str, Any], target: Target, stage: str) -> str:
         key = f"{stage}.{direction}"
         shown = _SHORT[word(body, target, key)]
         claims = body["variants"][body["targets"][f"{target.path}@{target.sdk}"]][key]
+        if claims and claims[0]["c"] == Confidence.POSSIBLE and shown not in ("", "?"):
+            shown = f"{shown.strip('*')}?"
         parts.append(shown + ("*" if shown and len(claims) > 1 else ""))
     return " / ".join(part for part in parts if part)
 

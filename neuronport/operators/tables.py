@@ -26,7 +26,7 @@ from typing import Any
 
 from neuronport.data import data_folder
 from neuronport.findings import Confidence, EvidenceKind, Verdict
-from neuronport.operators.conditions import Condition, ConditionError, parse
+from neuronport.operators.conditions import UNKNOWN, Condition, ConditionError, parse
 from neuronport.targets import version_key
 
 STAGES = ("eager", "compiled")
@@ -171,6 +171,8 @@ class Tables:
     """(path, operator) → its rows."""
     spellings: Mapping[str, tuple[str, ...]]
     """``torch.sort`` → operators or families it reaches."""
+    signatures: Mapping[str, tuple[Parameter, ...]]
+    """Spelling → its parameters, where it is written in Python and has its own."""
     models: Mapping[str, tuple[str, ...]]
     """Model → operators its forward reaches."""
     stage_rules: tuple[StageRule, ...] = ()
@@ -263,6 +265,7 @@ SCHEMA_COLUMNS = ("operator", "kind", "tags", "arguments")
 CALL_COLUMNS = ("operator", "always", "sometimes")
 SPELLING_COLUMNS = ("spelling", "operators")
 MODEL_COLUMNS = ("model", "operators")
+SIGNATURE_COLUMNS = ("spelling", "parameters")
 
 
 def read_sources(file: Path) -> dict[str, Source]:
@@ -405,6 +408,23 @@ def read_schemas(file: Path) -> dict[str, Schema]:
     return schemas
 
 
+def read_signatures(file: Path) -> dict[str, tuple[Parameter, ...]]:
+    signatures = {}
+    for _, (spelling, parameters) in rows_of(file, SIGNATURE_COLUMNS):
+        found = []
+        keyword_only = False
+        for text in parameters.split():
+            if text == "*":
+                keyword_only = True
+                continue
+            name, equals, default = text.partition("=")
+            # `?`: there is a default that is no plain value
+            value = UNKNOWN if default == "?" else _value(default)
+            found.append(Parameter(name, "", value if equals else None, not equals, keyword_only))
+        signatures[spelling] = tuple(found)
+    return signatures
+
+
 def read_calls(file: Path) -> dict[str, tuple[Callee, ...]]:
     calls = {}
     for _, (operator, always, sometimes) in rows_of(file, CALL_COLUMNS):
@@ -519,6 +539,9 @@ def _load(root: Path) -> Tables:
     for file in (root / "torch" / "spellings.tsv", root / "spellings.tsv"):
         for _, (spelling, operators) in rows_of(file, SPELLING_COLUMNS):
             spellings[spelling] = tuple(qualified(name) for name in operators.split())
+    signatures: dict[str, tuple[Parameter, ...]] = {}
+    for file in sorted((root / "torch").glob("signatures*.tsv")):
+        signatures |= read_signatures(file)
     models: dict[str, tuple[str, ...]] = {}
     for file in sorted((root / "models").glob("*.tsv")):
         for _, (model, operators) in rows_of(file, MODEL_COLUMNS):
@@ -531,6 +554,7 @@ def _load(root: Path) -> Tables:
         calls["backwards"],
         {key: tuple(value) for key, value in rows.items()},
         spellings,
+        signatures,
         models,
         read_stage_rules(root / "stages.toml", sources),
     )

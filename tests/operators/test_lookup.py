@@ -16,6 +16,7 @@ from neuronport.operators import (
     bind,
     find,
     lookup,
+    parameters,
     shared,
     spellings,
     stages,
@@ -183,6 +184,22 @@ def test_spellings_are_full_names() -> None:
         set(names)
     )
     assert all(name.startswith(("torch.", "torchvision.")) for name in names)
+
+
+def test_parameters_are_those_of_the_call() -> None:
+    assert parameters("F.interpolate")[:4] == ("input", "size", "scale_factor", "mode")
+    assert parameters("torch.nn.Conv2d")[:3] == ("in_channels", "out_channels", "kernel_size")
+    assert parameters("torch.addmm") == ("self", "mat1", "mat2", "beta", "alpha")
+    assert parameters("torch.Tensor.addmm")[:2] == ("mat1", "mat2")
+    assert parameters("aten::sort.stable") == ("self", "stable", "dim", "descending")
+    assert parameters("no.such") == ()
+
+
+def test_defaults_of_python_functions_decide() -> None:
+    complete = CallFacts({"input": Argument(shape=(1, 3, 8, 8))}, complete=True)
+    answer = lookup("F.interpolate", "xla", stage="eager", call=complete)
+    assert answer.operator == "aten::upsample_nearest2d.vec"
+    assert answer.conditions_unknown == ()
 
 
 def test_workarounds_come_with_the_answer() -> None:

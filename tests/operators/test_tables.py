@@ -157,7 +157,7 @@ def test_sizes() -> None:
 
 def test_sorted() -> None:
     for file in table_files.files(ROOT):
-        if file.suffix == ".tsv" and file.name != "spellings.tsv":
+        if file.suffix == ".tsv" and file.name not in ("spellings.tsv", "signatures.tsv"):
             lines = [
                 line.split("\t")
                 for line in file.read_text(encoding="utf-8").splitlines()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from neuronport.operators.tables import written
 
 from .record import NO_WORK
 from .samples import clone, name_of, opinfo_calls, opinfos, overloads
@@ -158,3 +161,36 @@ def _run_module(module: torch.nn.Module, given: Any) -> set[str] | None:
 
 def spellings() -> dict[str, list[str]]:
     return functions() | modules()
+
+
+def signatures(names: Iterable[str]) -> dict[str, str]:
+    """The parameters of what is written in Python, for those who read calls of it.
+
+    Builtins have none: theirs are the schemas'. ``*`` comes before keyword-only ones.
+    """
+    found = {}
+    for name in names:
+        value: Any = torch
+        try:
+            for part in name.split(".")[1:]:
+                value = getattr(value, part)
+            parameters = list(inspect.signature(value).parameters.values())
+        except (AttributeError, TypeError, ValueError):
+            continue
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+            continue
+        parts = []
+        for parameter in parameters:
+            if parameter.kind is parameter.VAR_KEYWORD or parameter.name == "self":
+                continue
+            if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+                parts.append("*")
+            text = parameter.name
+            default = parameter.default
+            if default is not parameter.empty:
+                plain = default is None or isinstance(default, (bool, int, float, str))
+                text += f"={written(default).replace(' ', '_') if plain else '?'}"
+            parts.append(text)
+        if parts:
+            found[name] = " ".join(parts)
+    return found

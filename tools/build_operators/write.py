@@ -12,13 +12,16 @@ from neuronport.operators.conditions import Condition
 from neuronport.operators.tables import (
     CALL_COLUMNS,
     SCHEMA_COLUMNS,
+    SIGNATURE_COLUMNS,
     SPELLING_COLUMNS,
     read_rows,
     read_sources,
+    rows_of,
     written,
 )
 
 from .samples import overloads, runs_composite
+from .spellings import signatures
 
 _KINDS = {
     "CompositeImplicitAutograd": "implicit",
@@ -166,3 +169,11 @@ def write(survey: Mapping[str, Any], root: Path) -> None:
         if reached:
             spellings.append((spelling, " ".join(reached)))
     _table(folder / "spellings.tsv", SPELLING_COLUMNS, spellings, f"Source names: {about}.")
+    authored = [cells[0] for _, cells in rows_of(root / "spellings.tsv", SPELLING_COLUMNS)]
+    names = sorted({name for name, _ in spellings} | set(authored))
+    _table(
+        folder / "signatures.tsv",
+        SIGNATURE_COLUMNS,
+        signatures(names).items(),
+        f"Parameters of functions and modules written in Python: {about}.",
+    )
