@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import random
 import signal
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from neuronport.audit import Part, audit_serially
 from neuronport.findings import Role
 from neuronport.pool import audit_python
+from neuronport.readers.python import evaluate
 from neuronport.readers.python.facts import Span
 from neuronport.rulebook.judge import locate
 from neuronport.targets import resolve
@@ -247,3 +249,20 @@ def test_columns_are_code_points(text, at):
     at = min(at, len(text))
     offset = len(text[:at].encode("utf-8", "surrogatepass"))
     assert locate("x", Span(1, offset, 1, offset), lines).column == at + 1
+
+
+@pytest.mark.parametrize(
+    ("table", "kind", "program"),
+    [
+        ("_EXPRS", ast.JoinedStr, "f'{flash_attn.flash_attn_func(q)}'"),
+        ("_EXPRS", ast.NamedExpr, "print(x := flash_attn.flash_attn_func(q))"),
+        ("_STMTS", ast.Assert, "assert flash_attn.flash_attn_func(q)"),
+        ("_STMTS", ast.Return, "def f(q): return flash_attn.flash_attn_func(q)"),
+    ],
+)
+def test_a_node_that_a_newer_python_may_have_is_looked_into(monkeypatch, table, kind, program):
+    monkeypatch.delitem(getattr(evaluate, table), kind)
+    part = judge(f"import flash_attn\n{program}\n".encode())
+    assert (2, "api/flash_attn.flash_attn_func") in {
+        (f.location.line, f.rule) for f in part.findings
+    }

@@ -261,7 +261,9 @@ class _Reader:
                     break
             else:
                 handler = _STMTS.get(cls)
-                if handler is not None and handler(self, stmt):
+                if handler is None:
+                    self.parts(stmt)
+                elif handler(self, stmt):
                     ended = True
                     break
         self.guards = guards
@@ -927,7 +929,19 @@ class _Reader:
         if cls is ast.Call:
             return self.call(node, usage)
         handler = _EXPRS.get(cls)
-        return handler(self, node) if handler is not None else None
+        if handler is not None:
+            return handler(self, node)
+        self.parts(node)
+        return None
+
+    def parts(self, node: Any) -> None:
+        """Look into a node of a kind that is not known, as a newer Python may have."""
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr) and not isinstance(
+                getattr(child, "ctx", None), ast.Store
+            ):
+                self.role = _OTHER
+                self.expr(child)
 
     def wanted(self, dotted: str) -> bool:
         """Whether a rule could speak of a name: its package is of interest, or it comes from
