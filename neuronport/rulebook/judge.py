@@ -63,12 +63,17 @@ class Judge:
         self.book = book
         self.targets = tuple(targets)
         self.index = index
-        self.by_kind: dict[str, list[Detector]] = {}
+        self._by_kind: dict[str, tuple[list[Detector], dict[str, list[Detector]]]] = {}
         for detector in detectors.all_detectors().values():
             if detector.rule not in book.rules:
                 continue
             for kind in sorted(detector.events):
-                self.by_kind.setdefault(kind, []).append(detector)
+                always, named = self._by_kind.setdefault(kind, ([], {}))
+                if detector.only is None:
+                    always.append(detector)
+                else:
+                    for name in detector.only:
+                        named.setdefault(name, []).append(detector)
         self._missing = frozenset.intersection(
             *(book.missing.get(path, frozenset()) for path in {t.path for t in self.targets})
         )
@@ -91,7 +96,7 @@ class Judge:
         for event in facts.events:
             for match in matches(event, view, self.book):
                 self._keep(found, self._row(match, event, view, lines, role))
-            for detector in self.by_kind.get(event.kind, ()):
+            for detector in self._listening(event):
                 for hit in detector.check(event, view):
                     self._keep(
                         found,
@@ -100,6 +105,16 @@ class Judge:
         findings = [f for f in found.values() if not f.is_reference]
         references = [f for f in found.values() if f.is_reference]
         return findings, references
+
+    def _listening(self, event: Event) -> Sequence[Detector]:
+        listening = self._by_kind.get(event.kind)
+        if listening is None:
+            return ()
+        always, named = listening
+        if not named:
+            return always
+        chosen = named.get(event.name.rpartition(".")[2])
+        return always if chosen is None else [*always, *chosen]
 
     @staticmethod
     def _keep(found: dict[tuple[Span, str], Finding], finding: Finding | None) -> None:

@@ -181,9 +181,16 @@ class _Names(Mapping[str, Sequence[Spec]]):
     def __init__(self, ids: dict[str, list[str]], rows: Mapping[str, Spec]) -> None:
         self._ids = ids
         self._rows = rows
+        self._specs: dict[str, Sequence[Spec]] = {}
 
     def __getitem__(self, name: str) -> Sequence[Spec]:
-        return [self._rows[rule] for rule in self._ids[name]]
+        specs = self._specs.get(name)
+        if specs is None:
+            specs = self._specs[name] = [self._rows[rule] for rule in self._ids[name]]
+        return specs
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self._ids else default
 
     def __contains__(self, name: object) -> bool:
         return name in self._ids

@@ -62,6 +62,13 @@ def matches(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]
 
 def candidates(dotted: str, book: Rulebook) -> Sequence[Spec]:
     """The rows for a dotted name: the longest that match; ``name.*`` after exact ones."""
+    found = book.found.get(dotted)
+    if found is None:
+        found = book.found[dotted] = _candidates(dotted, book)
+    return found
+
+
+def _candidates(dotted: str, book: Rulebook) -> Sequence[Spec]:
     head = dotted
     exact = book.exact.get(head)
     if exact:

@@ -158,6 +158,9 @@ class Rulebook:
     missing: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Path → packages that cannot be imported on a Neuron host."""
 
+    found: dict[str, Sequence[Spec]] = field(default_factory=dict)
+    """Memory of ``match.candidates``."""
+
     def get(self, rule: str) -> Spec | None:
         return self.rules.get(rule) or self.rows.get(rule)
 

@@ -40,12 +40,10 @@ _GENERATING = re.compile(
 def training_loops(facts: ModuleFacts) -> frozenset[int]:
     """Loops in which a backward pass or an optimizer step happens, the innermost ones."""
     found = set()
-    for event in facts.events:
-        if event.kind == "method" and event.name in METHODS:
-            loops = [
-                i for i in facts.contexts[event.ctx].loops if facts.loops[i].kind != "comprehension"
-            ]
-            if loops and event.name != "zero_grad" and not _is_scheduler(event.value, facts):
+    for kind, _, ctx, name, value, *_rest in facts.events:
+        if kind == "method" and name in METHODS:
+            loops = [i for i in facts.contexts[ctx].loops if facts.loops[i].kind != "comprehension"]
+            if loops and name != "zero_grad" and not _is_scheduler(value, facts):
                 found.add(loops[-1])
     return frozenset(found)
 
@@ -55,7 +53,7 @@ def _is_scheduler(value: object, facts: ModuleFacts) -> bool:
     text = ""
     if isinstance(value, tuple) and value:
         if value[0] == "v":
-            text = facts.definitions[value[1]].name
+            text = facts.definitions[value[1]][2]
         elif value[0] in ("attr", "param"):
             text = str(value[2])
     return "sched" in text.lower()

@@ -67,7 +67,7 @@ class Summary:
                 self.stars,
                 {k: (*v[:6], (), *v[7:]) for k, v in self.functions.items()},
                 {k: tuple(v) for k, v in self.classes.items()},
-                [tuple(v) for v in self.definitions],
+                self.definitions,
                 [tuple(v) for v in self.scopes],
                 [tuple(v) for v in self.guards],
             )
@@ -91,7 +91,7 @@ class Summary:
         self.path, self.module, self.exports, self.stars = data[:4]
         self.functions = {k: Function(*v) for k, v in data[4].items()}
         self.classes = {k: Class(*v) for k, v in data[5].items()}
-        self.definitions = [Definition(*v) for v in data[6]]
+        self.definitions = [Definition._make(v) for v in data[6]]
         self.scopes = [Scope(*v) for v in data[7]]
         self.guards = [Guard(*v) for v in data[8]]
         return self
@@ -107,7 +107,7 @@ def _callee_name(callee: Value, module: Summary) -> str:
         if callee[0] == "attr" and callee[1] is not None and callee[1][0] == "self":
             return f"{callee[1][1]}.{callee[2]}"
         if callee[0] == "v":
-            callee = module.definitions[callee[1]].value
+            callee = module.definitions[callee[1]][0]
             continue
         if callee[0] == "star":
             for star in module.stars[:1]:
@@ -135,11 +135,7 @@ class Frozen(NamedTuple):
 
 
 class TreeIndex:
-    """All modules of a tree by their ids (``@pkg.mod``), and what import names mean in them.
-
-    Every module that is asked for is noted in ``consulted`` (absent ones too), so that a cached
-    result knows what it rests on.
-    """
+    """All modules of a tree by their ids (``@pkg.mod``), and what import names mean in them."""
 
     def __init__(self, frozen: Mapping[str, tuple[bytes, bytes]], modules: Modules) -> None:
         self._frozen = frozen
@@ -148,12 +144,11 @@ class TreeIndex:
         self._canonical: dict[tuple[str, str], str] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         self.heads = import_heads(modules)
-        self.consulted: set[str] = set()
+        self._split: dict[str, tuple[Summary, str] | None] = {}
         self._rows: dict[str, list[Any]] = {}
 
     def module(self, name: str) -> Summary | None:
         """The summary of the module with the id ``name``, or None when the tree has none."""
-        self.consulted.add(name)
         found = self._thawed.get(name)
         if found is None:
             frozen = self._frozen.get(name)
@@ -169,14 +164,19 @@ class TreeIndex:
         """The module that a name of the tree begins with (the longest), and the rest."""
         if dotted[:1] != "@":
             return None
+        if dotted in self._split:
+            return self._split[dotted]
+        result = None
         head, rest = dotted, ""
         while head:
             module = self.module(head)
             if module is not None:
-                return module, rest
+                result = module, rest
+                break
             head, _, last = head.rpartition(".")
             rest = f"{last}.{rest}" if rest else last
-        return None
+        self._split[dotted] = result
+        return result
 
     def localize(self, dotted: str, importer: Summary) -> str:
         """A name as imported → its name in the tree when the tree has that module."""

@@ -31,6 +31,7 @@ _OTHERS = {
     "accelerate.utils.is_mlu_available": "mlu",
     "accelerate.utils.is_hpu_available": "hpu",
 }
+ONLY = frozenset(name.rpartition(".")[2] for name in _OTHERS)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -10,6 +10,7 @@ from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 EVENTS = ("test",)
+ONLY = ("if", "while", "ifexp")
 _AVAILABLE = frozenset(
     (
         "torch.cuda.is_available",

@@ -63,6 +63,7 @@ NAMES = _COUNTS | frozenset(
     ]
 )
 EVENTS = ("attr", "param")
+ONLY = NAMES
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

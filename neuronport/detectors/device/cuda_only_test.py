@@ -13,6 +13,7 @@ from neuronport.source.view import ModuleView
 EVENTS = ("use", "import", "attr")
 ROOTS = ("unittest", "pytest")
 NAMES = conditions()["skips"]
+ONLY = NAMES | {n.rpartition(".")[2] for k in ("skip_if", "skip_unless") for n in conditions()[k]}
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

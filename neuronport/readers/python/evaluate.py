@@ -17,15 +17,12 @@ from neuronport.readers.python.facts import (
     MODULE_BODY,
     Class,
     Ctx,
-    Definition,
-    Event,
     Function,
     Guard,
     Interest,
     Loop,
     ModuleFacts,
     Scope,
-    Span,
     Value,
 )
 
@@ -128,8 +125,8 @@ class _Reader:
         self.keywords = interest.keywords
         self.names = interest.names
         self.search = interest.compiled().search
-        self.defs = self.facts.definitions
-        self.emit = self.facts.events.append
+        self.defs: list[Any] = self.facts.definitions
+        self.emit: Callable[[Any], None] = self.facts.events.append
         self.env: dict[str, Value] = {}
         self.closures: tuple[dict[str, Value], ...] = ()
         self.deferred: list[Callable[[], None]] = []
@@ -169,8 +166,9 @@ class _Reader:
             self._ctx = len(contexts) - 1
         return self._ctx
 
-    def span(self, node: Any) -> Span:
-        return Span(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+    @staticmethod
+    def span(node: Any) -> tuple[int, int, int, int]:
+        return (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
 
     def guard(self, test: Value, polarity: bool, line: int, kind: str) -> int:
         self.facts.guards.append(Guard(test, polarity, line, kind))
@@ -219,7 +217,7 @@ class _Reader:
         else:
             stored = None
         if stored is None:
-            self.defs.append(Definition(value, line, name, annotation, self.scope, self.guards))
+            self.defs.append((value, line, name, annotation, self.scope, self.guards))
             stored = ("v", len(self.defs) - 1)
         if name in self.globals:
             self.join_into(self.module_env, name, stored)
@@ -306,7 +304,7 @@ class _Reader:
     def emit_test(self, kind: str, node: Any, value: Value) -> None:
         if value is None or value[0] in ("const", "fstr", "list", "tuple", "dict"):
             return
-        self.emit(Event("test", self.span(node), self.ctx(), kind, value))
+        self.emit(_event("test", self.span(node), self.ctx(), kind, value))
 
     def loop(self, node: Any, kind: str, over: Value) -> None:
         self.facts.loops.append(Loop(kind, over, node.lineno, node.end_lineno))
@@ -314,7 +312,7 @@ class _Reader:
         self.loops = (*loops, len(self.facts.loops) - 1)
         before = self.env
         self.env = dict(before)
-        self.emit(Event("loop", self.span(node), self.ctx(), kind, over))
+        self.emit(_event("loop", self.span(node), self.ctx(), kind, over))
         if kind == "for":
             self.role = _OTHER
             self.assign(node.target, ("elem", over), node.lineno)
@@ -449,7 +447,7 @@ class _Reader:
             if self.imported is not None:
                 self.imported.append(alias.name)
             self.emit(
-                Event(
+                _event(
                     "import",
                     self.span(alias),
                     self.ctx(),
@@ -475,7 +473,7 @@ class _Reader:
                 self.imported.append(base if alias.name == "*" else f"{base}.{alias.name}")
             if alias.name == "*":
                 self.stars.append(base)
-                self.emit(Event("import", span, self.ctx(), base, ("const", "*"), role="star"))
+                self.emit(_event("import", span, self.ctx(), base, ("const", "*"), role="star"))
                 continue
             local = alias.asname or alias.name
             dotted = f"{base}.{alias.name}" if base else alias.name
@@ -484,7 +482,7 @@ class _Reader:
                 self.module_env[local] = ("ref", dotted)
             if self.in_class_body:
                 self.attribute(self.owner, local, ("ref", dotted))
-            self.emit(Event("import", span, self.ctx(), dotted, ("const", local), role="name"))
+            self.emit(_event("import", span, self.ctx(), dotted, ("const", local), role="name"))
         return False
 
     def global_(self, node: Any) -> bool:
@@ -512,7 +510,7 @@ class _Reader:
             self.bind(target.id, value, node.lineno, annotation)
             if self.in_class_body and target.id in self.names:
                 self.emit(
-                    Event(
+                    _event(
                         "param",
                         self.span(target),
                         self.ctx(),
@@ -523,7 +521,7 @@ class _Reader:
                 )
         else:
             if annotation is not None and value is None:
-                self.defs.append(Definition(None, node.lineno, "", annotation, self.scope))
+                self.defs.append((None, node.lineno, "", annotation, self.scope, ()))
                 value = ("v", len(self.defs) - 1)
             self.assign(target, value, node.lineno)
         return False
@@ -537,7 +535,7 @@ class _Reader:
         else:
             old = self.expr(target)
         result = ("bin", _OPS.get(node.op.__class__, "?"), old, value)
-        self.emit(Event("augassign", self.span(node), self.ctx(), result[1], old, (value,)))
+        self.emit(_event("augassign", self.span(node), self.ctx(), result[1], old, (value,)))
         self.assign(target, result, node.lineno)
         return False
 
@@ -788,7 +786,7 @@ class _Reader:
         annotation = self.annotation(arg.annotation) if arg.annotation is not None else None
         if arg.arg in self.names:
             self.emit(
-                Event("param", self.span(arg), self.ctx(), arg.arg, value, role=("param", dotted))
+                _event("param", self.span(arg), self.ctx(), arg.arg, value, role=("param", dotted))
             )
         return arg.arg, value, annotation, kind
 
@@ -852,7 +850,7 @@ class _Reader:
             if base is not None and base[0] == "self" and usage == "store":
                 if value is not None and value[0] != "v":
                     self.defs.append(
-                        Definition(
+                        (
                             value,
                             target.lineno,
                             "self." + target.attr,
@@ -867,7 +865,7 @@ class _Reader:
                 dotted = f"{base[1]}.{target.attr}"
                 if self.wanted(dotted):
                     self.emit(
-                        Event(
+                        _event(
                             "use",
                             self.span(target),
                             self.ctx(),
@@ -879,7 +877,7 @@ class _Reader:
                     )
             elif target.attr in self.methods or target.attr in self.names:
                 self.emit(
-                    Event(
+                    _event(
                         "attr",
                         self.span(target),
                         self.ctx(),
@@ -895,7 +893,9 @@ class _Reader:
             self.role = ("index", base)
             index = self.expr(target.slice)
             if base is not None and base[0] not in ("dict", "list"):
-                self.emit(Event("item", self.span(target), self.ctx(), usage, base, (index, value)))
+                self.emit(
+                    _event("item", self.span(target), self.ctx(), usage, base, (index, value))
+                )
         elif cls is ast.Name:
             if usage == "del":
                 self.env.pop(target.id, None)
@@ -910,7 +910,7 @@ class _Reader:
         if cls is ast.Name:
             value = self.lookup(node.id)
             if value is not None and value[0] == "ref" and self.wanted(value[1]):
-                self.emit(Event("use", self.span(node), self.ctx(), value[1], role=usage))
+                self.emit(_event("use", self.span(node), self.ctx(), value[1], role=usage))
             return value
         if cls is ast.Constant:
             text = node.value
@@ -920,7 +920,7 @@ class _Reader:
                 value = ("const", text)
                 if self.search(text):
                     self.emit(
-                        Event("str", self.span(node), self.ctx(), text, value, role=self.role)
+                        _event("str", self.span(node), self.ctx(), text, value, role=self.role)
                     )
                 return value
             return ("const", text)
@@ -960,7 +960,7 @@ class _Reader:
             if base is not None and base[0] == "ref":
                 return ("ref", f"{base[1]}.{node.attr}")
             if node.attr in self.methods or node.attr in self.names:
-                self.emit(Event("attr", self.span(node), self.ctx(), node.attr, base, role="load"))
+                self.emit(_event("attr", self.span(node), self.ctx(), node.attr, base, role="load"))
             return ("attr", base, node.attr)
         self.role = _OTHER
         return self.expr(node)
@@ -968,7 +968,7 @@ class _Reader:
     def dereference(self, value: Value) -> Value:
         """A variable that was simply bound to a dotted name is that name."""
         if value is not None and value[0] == "v":
-            inner = self.defs[value[1]].value
+            inner: Value = self.defs[value[1]][0]
             if inner is not None and inner[0] == "ref":
                 return inner
         return value
@@ -978,10 +978,10 @@ class _Reader:
         if base is not None and base[0] == "ref":
             dotted = f"{base[1]}.{node.attr}"
             if self.wanted(dotted):
-                self.emit(Event("use", self.span(node), self.ctx(), dotted, role=usage))
+                self.emit(_event("use", self.span(node), self.ctx(), dotted, role=usage))
             return ("ref", dotted)
         if node.attr in self.methods or node.attr in self.names:
-            self.emit(Event("attr", self.span(node), self.ctx(), node.attr, base, role="load"))
+            self.emit(_event("attr", self.span(node), self.ctx(), node.attr, base, role="load"))
         return ("attr", base, node.attr)
 
     def call(self, node: Any, usage: str = "load") -> Value:
@@ -1035,7 +1035,7 @@ class _Reader:
                 dotted = func_value[1]
                 if self.wanted(dotted) or dotted.startswith("builtins."):
                     self.emit(
-                        Event(
+                        _event(
                             "use",
                             self.span(node),
                             self.ctx(),
@@ -1053,7 +1053,7 @@ class _Reader:
                     )
             elif tag == "attr":
                 if method in self.methods:
-                    self.emit(Event("method", self.span(node), self.ctx(), method, receiver, a, k))
+                    self.emit(_event("method", self.span(node), self.ctx(), method, receiver, a, k))
                     hit = False
                 if receiver is not None and receiver[0] == "self":
                     self.calls.append(
@@ -1064,7 +1064,7 @@ class _Reader:
                     (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops)
                 )
         if hit:
-            self.emit(Event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
+            self.emit(_event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
         return ("call", func_value, a, k, node.lineno)
 
     def joined(self, node: Any) -> Value:
@@ -1082,11 +1082,13 @@ class _Reader:
                 parts.append(value)
                 text += "{}"
                 if value is not None and value[0] != "const":
-                    self.emit(Event("format", self.span(part.value), self.ctx(), "f-string", value))
+                    self.emit(
+                        _event("format", self.span(part.value), self.ctx(), "f-string", value)
+                    )
         result: Value = ("fstr", tuple(parts))
         self.role = role
         if self.search(text):
-            self.emit(Event("str", self.span(node), self.ctx(), text, result, role=role))
+            self.emit(_event("str", self.span(node), self.ctx(), text, result, role=role))
         return result
 
     def if_exp(self, node: Any) -> Value:
@@ -1105,7 +1107,7 @@ class _Reader:
         self.guards = guards
         self.role = role
         value: Value = ("if", test, body, orelse)
-        self.emit(Event("ifexp", self.span(node), self.ctx(), "", value, role=role))
+        self.emit(_event("ifexp", self.span(node), self.ctx(), "", value, role=role))
         return value
 
     def display(self, node: Any) -> Value:
@@ -1135,7 +1137,7 @@ class _Reader:
             )
             value = self.expr(item)
             if key_value is not None and key_value[0] == "const" and key_value[1] in self.keywords:
-                self.emit(Event("pair", self.span(key), self.ctx(), key_value[1], value))
+                self.emit(_event("pair", self.span(key), self.ctx(), key_value[1], value))
             if i < _MAX_ITEMS:
                 pairs.append((key_value, value))
         self.role = role
@@ -1217,7 +1219,7 @@ class _Reader:
         self.role = ("index", base)
         index = self.expr(node.slice)
         if base is not None and base[0] not in ("dict", "const"):
-            self.emit(Event("item", self.span(node), self.ctx(), "load", base, (index,)))
+            self.emit(_event("item", self.span(node), self.ctx(), "load", base, (index,)))
         if base is not None and base[0] == "ref":
             # ``Optional[torch.Tensor]`` and friends stay readable as annotations.
             return ("item", base, index)
@@ -1307,7 +1309,21 @@ class _Reader:
         return self.expr(node.value)
 
 
-def _drop(event: Event) -> None:
+def _event(
+    kind: str,
+    at: tuple[int, int, int, int],
+    ctx: int,
+    name: str,
+    value: Value = None,
+    args: tuple[Value, ...] | None = None,
+    kwargs: tuple[tuple[str | None, Value], ...] = (),
+    role: Any = None,
+) -> tuple[Any, ...]:
+    """An ``Event`` as the plain tuple that facts are kept as."""
+    return (kind, at, ctx, name, value, args, kwargs, role)
+
+
+def _drop(event: tuple[Any, ...]) -> None:
     """Stands in for ``emit`` where events would have wrong places."""
 
 

@@ -129,13 +129,17 @@ class Event(NamedTuple):
     """
 
     kind: str
-    span: Span
+    at: tuple[int, int, int, int]
     ctx: int
     name: str
     value: Value = None
     args: tuple[Value, ...] | None = None
     kwargs: tuple[tuple[str | None, Value], ...] = ()
     role: Any = None
+
+    @property
+    def span(self) -> Span:
+        return Span(*self.at)
 
 
 StringRole: TypeAlias = tuple[Any, ...]
@@ -248,7 +252,8 @@ class ModuleFacts:
     """Suppression comments, as ``rulebook.suppress`` reads them."""
 
     def freeze(self) -> tuple[Any, ...]:
-        """Plain nested tuples, lists and dicts that ``marshal`` takes."""
+        """Plain nested tuples, lists and dicts that ``marshal`` takes; the reader leaves events and
+        definitions plain."""
         return (
             self.path,
             self.module,
@@ -257,12 +262,12 @@ class ModuleFacts:
             self.stars,
             {k: tuple(v) for k, v in self.functions.items()},
             {k: tuple(v) for k, v in self.classes.items()},
-            [tuple(v) for v in self.definitions],
+            self.definitions,
             [tuple(v) for v in self.scopes],
             [tuple(v) for v in self.guards],
             [tuple(v) for v in self.loops],
             [tuple(v) for v in self.contexts],
-            [(e[0], tuple(e[1]), *e[2:]) for e in self.events],
+            self.events,
             self.comments,
         )
 
@@ -280,11 +285,11 @@ class ModuleFacts:
             stars,
             {k: Function(*v) for k, v in functions.items()},
             {k: Class(*v) for k, v in classes.items()},
-            [Definition(*v) for v in definitions],
+            [Definition._make(v) for v in definitions],
             [Scope(*v) for v in scopes],
             [Guard(*v) for v in guards],
             [Loop(*v) for v in loops],
             [Ctx(*v) for v in contexts],
-            [Event(e[0], Span(*e[1]), *e[2:]) for e in events],
+            [Event._make(e) for e in events],
             comments,
         )
