@@ -120,6 +120,10 @@ class _Literal:
             return f"[{', '.join(str(_Literal(v)) for v in self.value)}]"
         if isinstance(self.value, bool) or self.value is None:
             return {True: "true", False: "false", None: "none"}[self.value]
+        if isinstance(self.value, str) and (
+            not self.value.isidentifier() or self.value in _RESERVED
+        ):
+            return f'"{self.value}"'
         return str(self.value)
 
     def evaluate(self, call: CallFacts, chip: str) -> Any:
@@ -487,6 +491,7 @@ _TERMS: Final = ("dtype", "rank", "size", "numel", "len", "item")
 _INDEXED: Final = ("size", "item")
 _FLAGS: Final = ("given", "contiguous", "floating", "integral", "complex")
 _WORDS: Final[Mapping[str, Any]] = {"true": True, "false": False, "none": None}
+_RESERVED: Final = frozenset((*_WORDS, *_TERMS, *_FLAGS, "and", "or", "not", "in", "every"))
 
 
 class _Parser:

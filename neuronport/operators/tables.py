@@ -358,6 +358,8 @@ def read_rows(file: Path, path: str, sources: Mapping[str, Source]) -> list[Row]
 def _value(text: str) -> Any:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
+    if text.startswith('"'):
+        return text[1:-1]
     if text.startswith("["):
         inner = text[1:-1]
         return [_value(part) for part in inner.split(",")] if inner else []
@@ -378,6 +380,8 @@ def written(value: Any) -> str:
     """A value as ``_value`` reads it back."""
     if value is None or isinstance(value, bool):
         return {None: "none", True: "true", False: "false"}[value]
+    if isinstance(value, str) and (value in _CONSTANTS or not value):
+        return f'"{value}"'  # a word, not the constant
     if isinstance(value, (list, tuple)):
         return f"[{','.join(written(v) for v in value)}]"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:

@@ -120,6 +120,15 @@ def test_seen_by_the_caller(text: str, passed: dict[str, object], seen: str) -> 
     assert str(parse(text).bound(passed)) == seen
 
 
+@pytest.mark.parametrize("value", ["none", "true", "nearest-exact", "dtype", "or", "mean", "", "2"])
+def test_words_stay_words(value: str) -> None:
+    condition = parse(f'mode == "{value}"')
+    call = CallFacts({"mode": Argument(value=value)})
+    assert condition.holds(call) is True
+    assert parse(str(condition)).holds(call) is True
+    assert parse(str(condition)).holds(CallFacts({"mode": Argument(value=None)})) is False
+
+
 _names = st.sampled_from(["self", "index", "beta", "weight", "stride"])
 _leaves = st.one_of(
     st.builds("{} == {}".format, _names, st.integers(-3, 3)),

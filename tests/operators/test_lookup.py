@@ -118,6 +118,8 @@ def test_interpolate_depends_on_its_mode() -> None:
 def test_exact_gelu_is_slow_and_attention_with_a_mask_is() -> None:
     """Reported by users; the tanh form and attention without a mask are not."""
     assert lookup("F.gelu", "native", call=_call(input=None)).verdict is Verdict.SLOW
+    assert lookup("F.gelu", "native", call=_call(approximate="none")).verdict is Verdict.SLOW
+    assert lookup("nn.GELU", "native", call=_call()).verdict is Verdict.SLOW
     assert lookup("F.gelu", "native", call=_call(approximate="tanh")).verdict is Verdict.PORTABLE
     tensor = Argument(dtype="bfloat16", shape=(1, 8, 1024, 64))
     qkv = {"query": tensor, "key": tensor, "value": tensor}

@@ -49,7 +49,7 @@ def _table(
 def _default(value: Any) -> str:
     if isinstance(value, (torch.dtype, torch.layout, torch.device)):
         return str(value).removeprefix("torch.")
-    return written(value).replace(" ", "_") or '""'
+    return written(value).replace(" ", "_")
 
 
 def _arguments(schema: Any) -> str:
