@@ -154,6 +154,11 @@ _FACTORIES = frozenset(
         "tril_indices",
         "triu_indices",
         "hann_window",
+        "ByteTensor",
+        "FloatTensor",
+        "IntTensor",
+        "LongTensor",
+        "Tensor",
     ]
 )
 _HOST: WeakKeyDictionary[ModuleView, dict[int, bool | None]] = WeakKeyDictionary()

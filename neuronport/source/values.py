@@ -212,11 +212,11 @@ class Resolver:
                             yield from self._atoms(summary, item, (*chain, step), depth, seen)
                         break
                 if not found:
-                    yield Atom(module, ("attr", inner, name), chain)
+                    yield Atom(atom.module, ("attr", inner, name), chain)
             elif inner[0] == "const" and inner[1] is None:
                 continue
             else:
-                yield Atom(module, ("attr", inner, name), chain)
+                yield Atom(atom.module, ("attr", inner, name), chain)
 
     def _class_of(self, module: Summary, call: Any) -> str:
         """The class of the tree that a call makes an instance of, or ''."""

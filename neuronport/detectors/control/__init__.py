@@ -1,0 +1,1 @@
+"""Control flow and synchronisation: where the host has to wait for the device."""

@@ -1,0 +1,126 @@
+"""What these rules share: whether a value is surely a tensor, and how often a place is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuronport.detectors._tensors import on_host, prepares, uses_torch
+from neuronport.findings import CONFIDENCE_ORDER, Confidence, weakest
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source import places
+from neuronport.source.view import ModuleView
+
+CERTAIN, LIKELY, POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
+_MAX_DEPTH = 5
+_OFTEN_OFF = (
+    "debug",
+    "verbose",
+    "log",
+    "print",
+    "plot",
+    "vis",
+    "profil",
+    "check",
+    "sanity",
+    "dump",
+)
+REDUCING = frozenset(
+    ["any", "all", "max", "min", "sum", "mean", "norm", "abs", "isnan", "isinf", "isfinite", "amax"]
+)
+
+
+def tensor(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
+    """How surely a value is a tensor on the device. Unlike ``view.kind``, what is only a parameter
+    of ``forward`` does not count: flags and sizes are passed there too."""
+    if value is None or depth > _MAX_DEPTH:
+        return None
+    tag = value[0]
+    if tag == "cmp":
+        if value[2] in ("is", "is not", "in", "not in"):
+            return None
+        if any(view.kind(side).kind in ("string", "dtype", "device") for side in value[1::2]):
+            return None
+        return _surest(tensor(view, side, depth + 1) for side in value[1::2])
+    if tag == "bin":
+        return _surest(tensor(view, side, depth + 1) for side in value[2:])
+    if tag in ("neg", "invert", "item"):
+        return tensor(view, value[1], depth + 1)
+    known = view.kind(value)
+    if known.kind != "tensor" or on_host(view, value):
+        return None
+    if known.derived:
+        return CERTAIN
+    if tag == "call" and value[1] is not None and value[1][0] == "attr":
+        base = tensor(view, value[1][1], depth + 1)
+        if base is not None:
+            return base
+        return LIKELY if value[1][2] in REDUCING and _plain(value[1][1]) else None
+    if tag == "attr":
+        return POSSIBLE
+    for atom in view.follow(value):
+        inner = atom.value
+        if inner is not None and inner[0] == "param":
+            if (inner[1], inner[2]) not in view.kinds.tensor_params:
+                return None
+        elif inner is not None and inner[0] == "attr":
+            return POSSIBLE
+    return LIKELY
+
+
+def _plain(value: Value) -> bool:
+    return value is not None and value[0] in ("param", "v", "item")
+
+
+def _surest(found: Iterator[Confidence | None]) -> Confidence | None:
+    sure = [c for c in found if c is not None]
+    return min(sure, key=CONFIDENCE_ORDER.__getitem__) if sure else None
+
+
+def reached(
+    event: Event, view: ModuleView, sure: Confidence, *, entries: bool = False
+) -> tuple[Confidence, str] | None:
+    """A confidence with the place taken into account, and why the place matters; None: it does not
+    run every step, so that waiting there costs nothing. ``entries``: functions that somebody
+    outside the tree calls count as well."""
+    hot = view.hot(event)
+    if not hot:
+        if not entries or not uses_torch(view) or prepares(event, view):
+            return None
+        hot = places.entry(event, view)
+        if not hot:
+            return None
+        sure = weakest(sure, LIKELY)
+    if view.skipping_guard(event) is not None:
+        return None
+    if seldom(event, view):
+        return POSSIBLE, f"{hot}, though not in every step"
+    return sure, hot
+
+
+def seldom(event: Event, view: ModuleView) -> bool:
+    """Whether a condition lets the place run only every so many steps, or when somebody asks."""
+    return any(_rare(guard.test, view, 0) for guard in view.guards(event))
+
+
+def _rare(test: Value, view: ModuleView, depth: int) -> bool:
+    if test is None or depth > _MAX_DEPTH:
+        return False
+    tag = test[0]
+    if tag == "bin" and test[1] == "%":
+        return True
+    if tag in ("v", "param", "attr", "self"):
+        name = view.text(test).rpartition(".")[2].lower()
+        if any(word in name for word in _OFTEN_OFF):
+            return True
+        if tag == "v":
+            return _rare(view.facts.definitions[test[1]].value, view, depth + 1)
+        return False
+    if tag == "cmp":
+        return _rare(test[1], view, depth + 1) or _rare(test[3], view, depth + 1)
+    if tag == "not":
+        return _rare(test[1], view, depth + 1)
+    if tag == "bool":
+        return any(_rare(item, view, depth + 1) for item in test[2])
+    if tag == "call":
+        return any(_rare(item, view, depth + 1) for item in test[2])
+    return False

@@ -1,0 +1,117 @@
+"""Values taken from the device into Python: ``.item()``, ``int(t)``, ``.cpu()``, ``torch.equal`` …"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.detectors._tensors import on_host, uses_arrays, uses_torch
+from neuronport.detectors.control._waits import LIKELY, POSSIBLE, reached, tensor
+from neuronport.findings import Confidence, Verdict
+from neuronport.readers.python.facts import Event, Span
+from neuronport.source.view import ModuleView
+
+EVENTS = ("use", "method")
+METHODS = frozenset(("item", "tolist", "cpu", "numpy", "is_nonzero", "equal", "allclose"))
+ROOTS = ("torch",)
+_BUILTINS = frozenset(
+    f"builtins.{name}" for name in ("int", "float", "bool", "complex", "range", "round")
+)
+_FUNCTIONS = frozenset(("torch.equal", "torch.allclose", "torch.is_nonzero"))
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.kind == "method":
+        sure = _method(event, view)
+        what = f"{view.text(event.value)}.{event.name}()"
+    else:
+        sure = _function(event, view)
+        what = event.name.removeprefix("builtins.")
+    if sure is None:
+        return
+    place = reached(event, view, sure)
+    if place is None:
+        return
+    confidence, why = place
+    yield Hit(event.span, f"{what} waits for the device, {why}", confidence)
+    if event.kind == "method" and event.name == "item" and view.ctx(event).loops:
+        yield from _passed_on(event, view, confidence)
+
+
+def _method(event: Event, view: ModuleView) -> Confidence | None:
+    name = event.name
+    if name not in METHODS or not uses_torch(view):
+        return None
+    args = event.args or ()
+    if args and name not in ("equal", "allclose", "numpy"):
+        return None  # ``menu.item(key)``
+    known = view.kind(event.value)
+    if known.kind == "tensor":
+        return None if on_host(view, event.value) else tensor(view, event.value) or LIKELY
+    if known.kind not in ("unknown", "batch") or on_host(view, event.value):
+        return None
+    if name in ("item", "cpu"):
+        return LIKELY if name == "cpu" or not _from_array(event, view) else POSSIBLE
+    if name == "numpy":
+        return LIKELY
+    return POSSIBLE
+
+
+def _from_array(event: Event, view: ModuleView) -> bool:
+    """Whether an unknown receiver could as well be an array."""
+    return uses_arrays(view) and not any(
+        name in view.text(event.value).lower() for name in ("loss", "logit", "grad", "norm")
+    )
+
+
+def _function(event: Event, view: ModuleView) -> Confidence | None:
+    if event.role != "call" or not event.args:
+        return None
+    name = event.name
+    if name in _BUILTINS:
+        found = [tensor(view, argument) for argument in event.args]
+        sure = [c for c in found if c is not None]
+        return sure[0] if sure else None
+    if name[:1] == "@":
+        name = view.index.canonical(name, view.summary)
+    if name not in _FUNCTIONS:
+        return None
+    return None if any(on_host(view, a) for a in event.args) else LIKELY
+
+
+def _passed_on(event: Event, view: ModuleView, confidence: Confidence) -> Iterator[Hit]:
+    """The model calls of the same loop that get the number: each value makes a graph of its own."""
+    scope = view.facts.scopes[view.ctx(event).scope]
+    dotted = f"{view.facts.module}.{scope.qualname or '<module>'}"
+    function = view.facts.functions.get(dotted)
+    loop = view.facts.loops[view.ctx(event).loops[-1]]
+    if function is None or loop.kind == "comprehension":
+        return
+    for callee, args, kwargs, line, _loops in function.calls:
+        if not event.span.line <= line <= loop.end_line or callee is None:
+            continue
+        if view.kind(callee).kind != "module":
+            continue
+        passed = [*args, *(v for _, v in kwargs)]
+        if any(_is_read(view, value, event) for value in passed):
+            yield Hit(
+                Span(line, 0, line, 1),
+                f"{view.text(callee)} is called with a number read from the device in line "
+                f"{event.span.line}: every new value makes a new graph; pass the tensor",
+                confidence,
+                group="host-read/number-into-the-model",
+                verdict=Verdict.RECOMPILES,
+            )
+
+
+def _is_read(view: ModuleView, value: object, event: Event) -> bool:
+    if not isinstance(value, tuple) or not value:
+        return False
+    if value[0] == "v":
+        value = view.facts.definitions[value[1]].value
+    return bool(
+        value is not None
+        and value[0] == "call"
+        and value[1] == ("attr", event.value, event.name)
+        and value[4] == event.span.line
+    )

@@ -1,0 +1,62 @@
+"""Python branches on a tensor: ``if``, ``while``, ``assert``, ``and``, ``or``, ``not``, ternaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.detectors._tensors import on_host, uses_arrays, uses_torch
+from neuronport.detectors.control._waits import LIKELY, POSSIBLE, reached, tensor
+from neuronport.findings import Confidence
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source.view import ModuleView
+
+EVENTS = ("test",)
+ROOTS = ("torch",)
+_WORDS = {
+    "if": "an if",
+    "while": "a while",
+    "assert": "an assertion",
+    "not": "a not",
+    "bool": "an and/or",
+    "ifexp": "a conditional expression",
+}
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    value = event.value
+    if value is None or value[0] in ("bool", "not", "const", "self", "ref", "lambda", "comp"):
+        return  # operands of and, or and not are events of their own
+    sure = _tested(view, value)
+    if sure is None:
+        return
+    place = reached(event, view, sure, entries=True)
+    if place is None:
+        return
+    confidence, why = place
+    yield Hit(
+        event.span,
+        f"{_WORDS.get(event.name, 'a test')} reads the tensor {_named(view, value)} on the host, {why}",
+        confidence,
+    )
+
+
+def _tested(view: ModuleView, value: Value) -> Confidence | None:
+    sure = tensor(view, value)
+    if sure is not None or value is None:
+        return sure
+    # ``mask.any()``: of what is not known to be an array or a tensor.
+    if value[0] == "call" and value[1] is not None and value[1][0] == "attr":
+        _, base, name = value[1]
+        if name in ("any", "all") and view.kind(base).kind == "unknown" and uses_torch(view):
+            if on_host(view, base):
+                return None
+            return POSSIBLE if uses_arrays(view) else LIKELY
+    return None
+
+
+def _named(view: ModuleView, value: Value) -> str:
+    text = view.text(value)
+    if value is not None and value[0] == "cmp":
+        text = f"{view.text(value[1])} {value[2]} {view.text(value[3])}"
+    return text if text.strip("… ") else "computed here"
