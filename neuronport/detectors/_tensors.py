@@ -119,8 +119,12 @@ _PREPARING_PATH = re.compile(
 def prepares(event: Event, view: ModuleView) -> bool:
     """Whether a place prepares data, sets up or reports: it runs on the host, or once."""
     scope = view.scope(event)
-    if not scope or _PREPARING.search(scope):
-        return True
+    return not scope or _PREPARING.search(scope) is not None or prepares_data(event, view)
+
+
+def prepares_data(event: Event, view: ModuleView) -> bool:
+    """Whether a place stands in a file of data sets or transforms: even a module runs on the host
+    there."""
     return _PREPARING_PATH.search(view.facts.path) is not None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuronport.detectors._tensors import on_host, prepares, uses_torch
+from neuronport.detectors._tensors import on_host, prepares, prepares_data, uses_torch
 from neuronport.findings import CONFIDENCE_ORDER, Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source import places
@@ -92,6 +92,8 @@ def reached(
         sure = weakest(sure, LIKELY)
     if view.skipping_guard(event) is not None:
         return None
+    if prepares_data(event, view):
+        return POSSIBLE, hot  # a transform is a module too, and runs on the host
     if seldom(event, view):
         return POSSIBLE, f"{hot}, though not in every step"
     return sure, hot
