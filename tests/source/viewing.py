@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 from neuronport.readers.python.evaluate import read_module
-from neuronport.readers.python.facts import module_id
+from neuronport.readers.python.facts import ModuleFacts, module_id
 from neuronport.rulebook.interest import interest
 from neuronport.rulebook.load import rulebook
 from neuronport.source.hot import training_loops
@@ -28,6 +28,7 @@ def view_of(folder: Path, code: str) -> ModuleView:
         interest=interest(rulebook()),
         tree_roots=import_heads(files),
     )
+    facts = ModuleFacts.thaw(facts.freeze())
     summary = Summary(facts)
     frozen = {facts.module: (summary.freeze(), summary.freeze_calls(training_loops(facts)))}
     return ModuleView(facts, TreeIndex(frozen, files), lambda dotted: False)
