@@ -1,0 +1,46 @@
+"""Integer matrix products and sums over processes, which the hardware does in floating point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.detectors._tensors import LIKELY, called, on_host, placed, torch_call
+from neuronport.detectors.precision._dtypes import integral
+from neuronport.readers.python.facts import Event
+from neuronport.source.view import ModuleView
+
+METHODS = ("matmul", "mm", "bmm", "addmm", "index_add_", "scatter_add_", "index_add", "scatter_add")
+EVENTS = ("use", "method")
+_REDUCTIONS = frozenset(
+    f"torch.distributed.{n}" for n in ("all_reduce", "reduce", "reduce_scatter_tensor")
+)
+_PRODUCTS = frozenset(("matmul", "mm", "bmm"))
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.kind == "use":
+        name = torch_call(event, view)
+        if not name:
+            return
+        if name in _REDUCTIONS:
+            value = view.argument(event, "tensor", 0)
+            if integral(view, value) and on_host(view, value) is not True:
+                yield Hit(event.span, "integers are summed over the processes", LIKELY)
+            return
+    elif event.name not in METHODS:
+        return
+    call = called(event, view, METHODS)
+    if call is None or on_host(view, call.tensor):
+        return
+    if call.name in _PRODUCTS:
+        other = call.argument("other", 0) or call.argument("mat2", 0)
+        if integral(view, call.tensor) and integral(view, other):
+            yield Hit(event.span, "a matrix product of integers", placed(event, view, LIKELY))
+        return
+    if "add" in call.name and call.name != "addmm" and integral(view, call.tensor):
+        yield Hit(
+            event.span,
+            f"{call.name} counts in integers",
+            placed(event, view, LIKELY),
+        )
