@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import gc
 import marshal
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -142,7 +143,18 @@ class PythonAuditor:
         judge = Judge(self.book, self.targets, TreeIndex(summaries, self.modules))
         for path in sorted(self._facts):
             facts = ModuleFacts.thaw(marshal.loads(self._facts.pop(path)))
-            self._judge(judge, self._roles[path], facts)
+            try:
+                self._judge(judge, self._roles[path], facts)
+            except Exception as error:
+                # A fault of ours costs one file, which is reported, not the whole audit.
+                if os.environ.get("NEURONPORT_DEBUG"):
+                    raise
+                self.part.looked_at -= 1
+                self._skip(
+                    self._roles[path],
+                    "internal-error",
+                    f"a fault in neuronport ({type(error).__name__}: {error}); please report it",
+                )
             progress()
         return self.part
 
