@@ -102,9 +102,28 @@ class Judge:
                         found,
                         self._hit(self.book.rules[detector.rule], hit, event, view, lines, role),
                     )
-        findings = [f for f in found.values() if not f.is_reference]
-        references = [f for f in found.values() if f.is_reference]
+        kept = self._without_superseded(list(found.values()))
+        findings = [f for f in kept if not f.is_reference]
+        references = [f for f in kept if f.is_reference]
         return findings, references
+
+    def _without_superseded(self, found: list[Finding]) -> list[Finding]:
+        """Leave out what a finding around it says better."""
+        outer = [
+            (f, self.book.rules[f.rule].supersedes)
+            for f in found
+            if f.rule in self.book.rules and self.book.rules[f.rule].supersedes
+        ]
+        if not outer:
+            return found
+        return [
+            f
+            for f in found
+            if not any(
+                f is not around and f.rule in rules and _inside(f.location, around.location)
+                for around, rules in outer
+            )
+        ]
 
     def _listening(self, event: Event) -> Sequence[Detector]:
         listening = self._by_kind.get(event.kind)
@@ -261,6 +280,13 @@ def _guard_step(guard: Guard | None, view: ModuleView) -> tuple[Related, ...]:
             "this condition decides whether the place runs; it does not on a Neuron host",
         ),
     )
+
+
+def _inside(inner: Location, outer: Location) -> bool:
+    return (outer.line, outer.column) <= (inner.line, inner.column) and (
+        inner.end_line,
+        inner.end_column,
+    ) <= (outer.end_line, outer.end_column)
 
 
 def locate(path: str, span: Span, lines: Sequence[str]) -> Location:

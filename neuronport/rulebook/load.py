@@ -28,7 +28,7 @@ _NOT_RULES = frozenset(("targets", "understanding", "operators"))
 _FOLDER = {"operators": "operator-support"}
 """Where the rules of an area are whose name a folder of tables has taken."""
 _PATHS = ("native", "xla")
-_COMPACT_FORM = 2
+_COMPACT_FORM = 3
 _RULE_KEYS = frozenset(
     [
         "id",
@@ -44,6 +44,7 @@ _RULE_KEYS = frozenset(
         "fires",
         "silent",
         "confidence",
+        "supersedes",
     ]
 )
 _ROW_KEYS = frozenset(
@@ -341,6 +342,7 @@ def _rule(raw: dict[str, Any], file: str) -> Spec:
         silent=_fixtures(raw.get("silent"), where),
         file=file,
         confidence=Confidence(raw.get("confidence", "certain")),
+        supersedes=tuple(raw.get("supersedes", ())),
     )
 
 

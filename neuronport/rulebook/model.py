@@ -83,6 +83,8 @@ class Spec:
     silent: tuple[Fixture, ...]
     file: str
     confidence: Confidence = Confidence.CERTAIN
+    supersedes: tuple[str, ...] = ()
+    """Rules whose findings inside a place of this one say nothing more."""
     # Rows only:
     name: str = ""
     also: tuple[str, ...] = ()

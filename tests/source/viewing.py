@@ -31,4 +31,6 @@ def view_of(folder: Path, code: str) -> ModuleView:
     facts = ModuleFacts.thaw(facts.freeze())
     summary = Summary(facts)
     frozen = {facts.module: (summary.freeze(), summary.freeze_calls(training_loops(facts)))}
+    # As a worker gets them back: the reader leaves events and definitions as plain tuples.
+    facts = ModuleFacts.thaw(facts.freeze())
     return ModuleView(facts, TreeIndex(frozen, files), lambda dotted: False)
