@@ -74,6 +74,7 @@ class Judge:
                 else:
                     for name in detector.only:
                         named.setdefault(name, []).append(detector)
+        self._paths = frozenset(t.path for t in self.targets)
         self._missing = frozenset.intersection(
             *(book.missing.get(path, frozenset()) for path in {t.path for t in self.targets})
         )
@@ -91,7 +92,7 @@ class Judge:
         self, facts: ModuleFacts, lines: Sequence[str], role: Role
     ) -> tuple[list[Finding], list[Finding]]:
         """The findings and the references of one module; ``lines`` are its decoded lines."""
-        view = ModuleView(facts, self.index, self.missing)
+        view = ModuleView(facts, self.index, self.missing, self._paths)
         found: dict[tuple[Span, str], Finding] = {}
         for event in facts.events:
             for match in matches(event, view, self.book):

@@ -22,7 +22,11 @@ class ModuleView:
     """What is known about one module and, through the index, about the values in it."""
 
     def __init__(
-        self, facts: ModuleFacts, index: TreeIndex, missing: Callable[[str], bool]
+        self,
+        facts: ModuleFacts,
+        index: TreeIndex,
+        missing: Callable[[str], bool],
+        paths: frozenset[str] = frozenset(),
     ) -> None:
         self.facts = facts
         self.index = index
@@ -32,6 +36,8 @@ class ModuleView:
         self.kinds.tensor_params = tensor_params(facts)
         self.truth = Truth(self.resolver, missing)
         self.missing = missing
+        self.paths = paths
+        """The paths asked about: a program may be meant for one of them alone."""
         self._hot = Hot(facts, self.summary, index, self.kinds)
         self._skips: dict[int, bool] = {}
 

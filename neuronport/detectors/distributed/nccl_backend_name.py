@@ -16,7 +16,7 @@ EVENTS = ("str", "ifexp")
 STRINGS = r"^\s*(nccl|NCCL|cpu:gloo,\s*cuda:nccl|cuda:nccl(,\s*cpu:gloo)?)\s*$"
 _NCCL = re.compile(STRINGS)
 _BACKEND = re.compile(r"backend|nccl|dist|process_group|(^|_)(pg|comm)(_|$)", re.I)
-_STARTERS = frozenset(("init_process_group", "new_group"))
+_STARTERS = frozenset(("init_process_group", "new_group", "init_distributed"))
 """Rows of the API table speak about a name that stands in the call itself."""
 
 

@@ -1,0 +1,1 @@
+"""torch.compile and what stands in code that is compiled."""
