@@ -10,6 +10,7 @@ from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
+ONLY = ("get_rng_state", "set_rng_state")
 METHODS = ("state_dict", "load_state_dict")
 _GET = frozenset(("torch.get_rng_state", "torch.random.get_rng_state"))
 _SET = frozenset(("torch.set_rng_state", "torch.random.set_rng_state"))

@@ -9,7 +9,8 @@ from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
-EVENTS = ("use", "method")
+EVENTS = ("use",)
+ONLY = ("save",)
 METHODS = ("state_dict",)
 
 

@@ -10,7 +10,8 @@ from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
-EVENTS = ("use", "item", "method")
+EVENTS = ("use",)
+ONLY = ("load", "load_state_dict_from_url", "load_url")
 METHODS = ("load_state_dict",)
 _LOADERS = {
     "torch.load": 1,

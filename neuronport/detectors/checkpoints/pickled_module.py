@@ -13,6 +13,7 @@ from neuronport.source.view import ModuleView
 EVENTS = ("use", "method")
 METHODS = ("eval", "train", "parameters", "named_parameters", "state_dict", "modules")
 """Of what is read back: only a module has them. ``eval`` and the like on a loaded value."""
+ONLY = ("save", *METHODS)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

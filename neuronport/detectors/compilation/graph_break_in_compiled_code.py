@@ -27,6 +27,7 @@ _USES = frozenset(
         "warnings.warn",
     ]
 )
+ONLY = frozenset((*METHODS, *(name.rpartition(".")[2] for name in _USES)))
 _LOGGERS = frozenset(("logging.getLogger", "loguru.logger"))
 
 

@@ -10,6 +10,7 @@ from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
+ONLY = ("fully_shard",)
 METHODS = ("compile",)
 _SHARDS = frozenset(
     [

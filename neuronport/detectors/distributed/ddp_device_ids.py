@@ -11,6 +11,7 @@ from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
+ONLY = ("DistributedDataParallel", "DDP")
 _NAMES = frozenset(
     [
         "torch.nn.parallel.DistributedDataParallel",

@@ -11,6 +11,7 @@ from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
+ONLY = ("init_process_group",)
 _CHOOSES = frozenset(
     [
         "torch.cuda.set_device",

@@ -23,12 +23,12 @@ _SPAWNERS = {
     "detectron2.engine.launch": ("num_gpus_per_machine", 1),
     "pytorch_lightning.strategies.launchers.MultiProcessingLauncher": ("num_processes", None),
 }
-_LASTS = frozenset(name.rpartition(".")[2] for name in _SPAWNERS)
+ONLY = frozenset(name.rpartition(".")[2] for name in _SPAWNERS)
 _COUNTS = frozenset(("torch.cuda.device_count", "torch.cuda.device_count.device_count"))
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
-    if event.role != "call" or event.name.rpartition(".")[2] not in _LASTS:
+    if event.role != "call" or event.name.rpartition(".")[2] not in ONLY:
         return
     found = _SPAWNERS.get(view.index.canonical(event.name, view.summary))
     if found is None:

@@ -10,6 +10,7 @@ from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
+ONLY = ("reduce_scatter", "reduce_scatter_tensor")
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
