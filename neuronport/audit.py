@@ -131,6 +131,10 @@ class PythonAuditor:
         summary = Summary(facts)
         return facts.module, (summary.freeze(), summary.freeze_calls(training_loops(facts)))
 
+    def kept(self) -> dict[str, bytes]:
+        """The facts of the files read so far, frozen; judging lets go of them."""
+        return dict(self._facts)
+
     def _skip(self, file: SourceFile, reason: str, detail: str, line: int | None = None) -> None:
         self.part.not_looked_at.append(NotLookedAt(file.path, reason, detail, line))
 

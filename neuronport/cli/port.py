@@ -1,0 +1,241 @@
+"""``neuronport port``: rewrite what can be rewritten, keep CUDA running, say what is left."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+
+@click.command("port")
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option(
+    "--diff", "mode", flag_value="diff", default=True, help="Show what would change (default)."
+)
+@click.option("--write", "mode", flag_value="write", help="Change the files in place.")
+@click.option("--out", metavar="DIR", help="Write a changed copy of the tree into DIR instead.")
+@click.option("--interactive", is_flag=True, help="Ask for each change; then --write or --out.")
+@click.option(
+    "--safe", "safety", flag_value="safe", default=True, help="Only safe changes (default)."
+)
+@click.option(
+    "--review", "safety", flag_value="review", help="Also changes a person has to look at."
+)
+@click.option(
+    "--select", multiple=True, metavar="WORD", help="Only these rules, areas or verdicts."
+)
+@click.option("--ignore", multiple=True, metavar="WORD", help="Not these rules, areas or verdicts.")
+@click.option(
+    "--annotate", is_flag=True, help="Leave a comment where something is left to do by hand."
+)
+@click.option(
+    "--allow-dirty", is_flag=True, help="Write although git has uncommitted changes here."
+)
+@click.option("-t", "--target", multiple=True, metavar="PATH[@SDK][:CHIP]", help="As for `audit`.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out (as in .gitignore).")
+@click.option("--no-config", is_flag=True, help="Read no pyproject.toml or neuronport.toml.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="What goes to stdout.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No summary on stderr.")
+def command(
+    paths: tuple[str, ...],
+    mode: str,
+    out: str | None,
+    interactive: bool,
+    safety: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    annotate: bool,
+    allow_dirty: bool,
+    target: tuple[str, ...],
+    exclude: tuple[str, ...],
+    no_config: bool,
+    form: str,
+    quiet: bool,
+) -> None:
+    """Rewrite PATHS so that they run on AWS Neuron and still run on CUDA and on the CPU.
+
+    Shows a diff; `--write` changes the files. What stands in code is changed only where the meaning
+    is known, comments and formatting stay, and suppressed findings are left alone. What cannot be
+    written is listed with the reason and the ways to do it by hand.
+
+    \b
+    Exit status
+      0  done, or nothing to do
+      1  a file could not be rewritten and was left as it was
+      2  usage or configuration error, or uncommitted changes
+      3  a named path could not be looked at
+    """
+    from neuronport import config
+    from neuronport.codemods.engine import write as writing
+    from neuronport.codemods.engine.model import Change
+    from neuronport.codemods.engine.plan import Options, make_plan
+    from neuronport.codemods.engine.project import Project
+    from neuronport.findings import FixSafety
+    from neuronport.progress import Progress
+    from neuronport.rulebook.judge import Selection
+    from neuronport.targets import TargetError, default_target, resolve
+    from neuronport.workspace import NamedPathError, WorkspaceError, open_workspace
+
+    named = list(paths) or ["."]
+    try:
+        settings = config.Config() if no_config else config.find(named[0])
+        targets = list(
+            dict.fromkeys(resolve(w) for w in (list(target) or settings.get("target", [])))
+        ) or [default_target()]
+    except (TargetError, config.ConfigError) as error:
+        _stop(str(error), 2)
+    selection = Selection(
+        list(select) or settings.get("select", []), list(ignore) or settings.get("ignore", [])
+    )
+    try:
+        workspace = open_workspace(
+            named,
+            exclude=settings.get("exclude", []),
+            extend_exclude=[*settings.get("extend-exclude", []), *exclude],
+            include_ignored=bool(settings.get("include-ignored")),
+        )
+    except NamedPathError as error:
+        _stop(str(error), 3)
+    if mode == "write" and not out and not allow_dirty:
+        try:
+            changed = writing.dirty(workspace.root, [])
+        except OSError as error:
+            _stop(f"{error}; --allow-dirty writes all the same", 2)
+        if changed:
+            _stop(
+                f"{len(changed)} uncommitted changes ({', '.join(changed[:3])} …); commit them, so "
+                "that the port can be told from them and undone, or pass --allow-dirty",
+                2,
+            )
+    python = [f for f in workspace.files if f.kind in ("python", "stub")]
+    progress = Progress(len(python), {"read": "reading", "judge": "judging"})
+    try:
+        project = Project(workspace, targets, progress.step)
+    finally:
+        progress.close()
+    wanted = {FixSafety.SAFE} if safety == "safe" else {FixSafety.SAFE, FixSafety.REVIEW}
+
+    def ask(change: Change) -> bool:
+        if not interactive:
+            return True
+        return _ask(change, project)
+
+    plan = make_plan(project, Options(selection.wants, frozenset(wanted), ask, annotate))
+    written: list[str] = []
+    try:
+        if out:
+            writing.write_copy(project, plan, out)
+            written = [item.path for item in plan.rewritten]
+        elif mode == "write":
+            for path in writing.write(project, plan):
+                written.append(path)
+    except KeyboardInterrupt:
+        click.echo(f"neuronport: stopped; {len(written)} files are written, all whole", err=True)
+        raise SystemExit(130) from None
+    except (WorkspaceError, OSError) as error:
+        _stop(str(error), 2)
+    if form == "json":
+        click.echo(
+            json.dumps(_as_json(plan, written), indent=2, sort_keys=True, ensure_ascii=False)
+        )
+    elif mode == "diff" and not out:
+        for item in plan.rewritten:
+            click.echo(writing.diff(item), nl=False)
+    if not quiet:
+        _summary(plan, written, out or (mode == "write"))
+    raise SystemExit(1 if plan.failed else 0)
+
+
+def _ask(change: Any, project: Any) -> bool:
+    from neuronport.codemods.engine.model import apply, marks, resolve
+
+    source = project.source(change.file)
+    plain = {n: n.removeprefix("seam:") for e in change.edits for n in marks(e.text)}
+    edits = [e._replace(text=resolve(e.text, plain)) for e in change.edits]
+    first = source.line_of(min(e.start for e in edits))
+    last = source.line_of(max(e.end for e in edits))
+    start, end = source.line_start(first), source.line_start(last + 1)
+    before = source.text[start:end].rstrip("\r\n")
+    after = apply(source.text[:end], edits)[start:].rstrip("\r\n")
+    click.echo(f"\n{change.file}:{first}: {change.title} [{change.safety}]", err=True)
+    for line in before.splitlines():
+        click.echo(click.style(f"- {line}", fg="red"), err=True)
+    for line in after.splitlines():
+        click.echo(click.style(f"+ {line}", fg="green"), err=True)
+    if change.note:
+        click.echo(f"  {change.note}", err=True)
+    return click.confirm("change it?", default=True, err=True)
+
+
+def _as_json(plan: Any, written: Sequence[str]) -> dict[str, Any]:
+    return {
+        "files": [
+            {"path": item.path, "new": item.before is None, "written": item.path in written}
+            for item in plan.rewritten
+        ],
+        "changes": [_change(c) for c in plan.changes],
+        "held_back": [_change(c) for c in plan.held_back],
+        "left": [x.as_json() for x in plan.left],
+        "failed": [f.as_json() for f in plan.failed],
+    }
+
+
+def _change(change: Any) -> dict[str, Any]:
+    place = change.finding.location
+    return {
+        "path": change.file,
+        "line": place.line,
+        "rule": change.finding.rule,
+        "fingerprint": change.finding.fingerprint,
+        "codemod": change.codemod,
+        "safety": str(change.safety),
+        "title": change.title,
+        "note": change.note,
+    }
+
+
+def _summary(plan: Any, written: Sequence[str], writes: object) -> None:
+    def say(text: str) -> None:
+        click.echo(text, err=True)
+
+    verb = "written" if writes else "to write"
+    files = len(plan.rewritten)
+    say(
+        f"{len(plan.changes)} changes in {files} file{'' if files == 1 else 's'} {verb}, "
+        f"{len(plan.converted)} findings converted"
+    )
+    for change in plan.changes:
+        if change.note:
+            say(f"  {change.file}:{change.finding.location.line}: {change.note}")
+    if plan.held_back:
+        say(f"{len(plan.held_back)} more with --review")
+    for failed in plan.failed:
+        say(f"left as it was: {failed.path}: {failed.reason}: {failed.detail}")
+    reasons = Counter(x.reason for x in plan.left)
+    if plan.left:
+        say(
+            f"{len(plan.left)} findings left: "
+            + ", ".join(f"{n} {r}" for r, n in sorted(reasons.items()))
+        )
+    by_hand = [x for x in plan.left if x.reason != "cuda-only"]
+    for item in by_hand[:40]:
+        place = item.finding.location
+        say(f"  {place.path}:{place.line}: {item.finding.rule}: {item.says}")
+        for way in item.ways[:3]:
+            say(f"      - {way}")
+    if len(by_hand) > 40:
+        say(f"  … and {len(by_hand) - 40} more; --format json lists all")
+
+
+def _stop(message: str, code: int) -> Any:
+    click.echo(f"neuronport: {message}", err=True)
+    raise SystemExit(code)

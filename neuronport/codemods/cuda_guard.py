@@ -1,0 +1,292 @@
+"""``if torch.cuda.is_available():`` becomes ``if is_accelerated():`` where all it guards is ported.
+
+The guard and what it guards are one rewrite: if one finding in the guarded code cannot be written,
+the guard stays and CUDA keeps its branch. With CUDA and on the CPU the condition is what it was.
+A switch (``use_cuda = torch.cuda.is_available()``) is under review: what else reads it is not
+judged. A project that asks several vendors one after the other gets a branch for Neuron in its own
+pattern.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+from neuronport.codemods import codemods, device_seam
+from neuronport.codemods.engine import patterns
+from neuronport.codemods.engine.model import Change, Edit, Left, seam
+from neuronport.codemods.engine.project import Project
+from neuronport.codemods.engine.source import Source
+from neuronport.findings import Finding, FixSafety
+
+TITLE = "Ask for a device instead of CUDA"
+late = True
+_QUIET = frozenset(["cuda-availability-gate", "accelerator-branch", "cuda-flag"])
+"""Rules that speak of the guard, not of what it guards."""
+
+
+def fix(finding: Finding, source: Source, project: Project, state: Any) -> Any:
+    if finding.rule != "api/torch.cuda.is_available":
+        return None
+    call = source.at(finding, ast.Call)
+    if call is None or not patterns.is_available(source, call):
+        return Left(finding, "unclear", "the function is handed on, not called", _WAYS)
+    top: ast.AST = call
+    positive = True
+    parent = source.parent(top)
+    while isinstance(parent, ast.UnaryOp | ast.BoolOp):
+        if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.Or) is positive:
+            return Left(finding, "unclear", "the condition has alternatives", _WAYS)
+        if isinstance(parent, ast.UnaryOp):
+            if not isinstance(parent.op, ast.Not):
+                return Left(finding, "unclear", "", _WAYS)
+            positive = not positive
+        if isinstance(parent, ast.BoolOp) and patterns.mentions_request(parent.values):
+            return Left(
+                finding,
+                "needs-a-person",
+                "a device that was asked for is looked at too",
+                (patterns.ASKED_FIRST,),
+            )
+        top, parent = parent, source.parent(parent)
+    if isinstance(parent, ast.If) and parent.test is top:
+        return _if(finding, source, project, state, call, parent, positive)
+    if isinstance(parent, ast.IfExp) and parent.test is top:
+        guarded = [parent.body if positive else parent.orelse]
+        return _guard(finding, source, project, state, call, guarded)
+    if isinstance(parent, ast.keyword) and parent.arg == "pin_memory":
+        return Left(finding, "cuda-only", "memory is pinned for CUDA; Neuron does without", _WAYS)
+    if positive and isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        return _switch(finding, source, project, state, call, parent.targets[0])
+    return Left(finding, "needs-a-person", "what depends on the answer is not followed", _WAYS)
+
+
+_WAYS = (
+    "is_accelerated() of the project's seam, where what depends on it runs on Neuron too",
+    "leave it, where it guards what only CUDA has",
+)
+
+
+def _if(
+    finding: Finding,
+    source: Source,
+    project: Project,
+    state: Any,
+    call: ast.Call,
+    node: ast.If,
+    positive: bool,
+) -> Any:
+    if _asks_others(source, node):
+        return _branch(finding, source, node, call)
+    return _guard(finding, source, project, state, call, node.body if positive else node.orelse)
+
+
+def _guard(
+    finding: Finding,
+    source: Source,
+    project: Project,
+    state: Any,
+    call: ast.Call,
+    guarded: Any,
+) -> Any:
+    spans = [source.span(node) for node in guarded]
+    inside = [
+        f
+        for f in project.findings.get(source.path, ())
+        if any(
+            a <= source.place(f.location)[0] and source.place(f.location)[1] <= b for a, b in spans
+        )
+    ]
+    return _together(finding, source, project, state, call, inside, FixSafety.SAFE)
+
+
+def _together(
+    finding: Finding,
+    source: Source,
+    project: Project,
+    state: Any,
+    call: ast.Call,
+    inside: list[Finding],
+    safety: FixSafety,
+) -> Any:
+    group = f"{finding.rule}:{finding.fingerprint}"
+    changes: list[Change] = []
+    dealt = 0
+    for other in inside:
+        if other.rule in _QUIET or other.rule == finding.rule:
+            continue
+        if state.is_converted(other):
+            dealt += 1
+            continue
+        change = _unguarded(other, project) or _by_switch(other, project)
+        if not isinstance(change, Change):
+            covered = any(_covers(c, other, project) for c in changes)
+            if covered:
+                continue
+            place = other.location
+            return Left(
+                finding,
+                "guards-cuda-code",
+                f"guards {other.rule} ({place.path}:{place.line}), which is not rewritten",
+                _WAYS,
+            )
+        changes.append(change)
+    if not changes and not dealt:
+        return Left(finding, "needs-a-person", "nothing it guards is known to need a device", _WAYS)
+    if any(c.safety is not FixSafety.SAFE for c in changes):
+        safety = FixSafety.REVIEW
+    edit = patterns.replace(source, call, f"{seam('is_accelerated')}()")
+    own = Change(finding, "cuda-guard", safety, TITLE, (edit,), group)
+    return [own, *(replace(c, group=group, safety=safety) for c in changes)]
+
+
+def _covers(change: Change, other: Finding, project: Project) -> bool:
+    source = project.source(change.file)
+    if source is None or change.file != other.location.path:
+        return False
+    start, end = source.place(other.location)
+    return any(e.start <= start and end <= e.end for e in change.edits if e.end > e.start)
+
+
+def _unguarded(finding: Finding, project: Project) -> Any:
+    """What the codemod of a guarded finding would write if there were no guard."""
+    codemod = codemods().get(finding.fix.codemod) if finding.fix else None
+    if codemod is None or getattr(codemod, "late", False):
+        return None
+    source = project.source(finding.location.path)
+    if source is None or not project.rewritable(finding.location.path):
+        return None
+    bare = replace(finding, context=replace(finding.context, guarded_by=""))
+    change = codemod.fix(bare, source, project)
+    return replace(change, finding=finding) if isinstance(change, Change) else None
+
+
+def _by_switch(finding: Finding, project: Project) -> Change | None:
+    """``"cuda" if use_cuda else "cpu"``, where the switch is rewritten with it."""
+    source = project.source(finding.location.path)
+    if finding.rule != "cuda-or-cpu-choice" or source is None:
+        return None
+    return device_seam.by_switch(finding, source)
+
+
+# ---- switches -------------------------------------------------------------------------------------
+
+
+def _switch(
+    finding: Finding,
+    source: Source,
+    project: Project,
+    state: Any,
+    call: ast.Call,
+    target: ast.expr,
+) -> Any:
+    """``use_cuda = torch.cuda.is_available()``: everything that it guards, and the choices by it."""
+    if isinstance(target, ast.Name):
+        name, paths = target.id, [source.path]
+    elif isinstance(target, ast.Attribute):
+        name, paths = target.attr, project.python
+    else:
+        return Left(finding, "needs-a-person", "", _WAYS)
+    words = name
+    inside = [
+        f
+        for path in paths
+        for f in project.findings.get(path, ())
+        if f.context.guarded_by and words in _words(f.context.guarded_by)
+    ]
+    inside += _choices_by(name, paths, project)
+    return _together(finding, source, project, state, call, inside, FixSafety.REVIEW)
+
+
+def _words(text: str) -> set[str]:
+    cleaned = "".join(c if c.isalnum() or c == "_" else " " for c in text)
+    return set(cleaned.split())
+
+
+def _choices_by(name: str, paths: Any, project: Project) -> list[Finding]:
+    """``"cuda" if use_cuda else "cpu"``."""
+    found = []
+    for path in paths:
+        for finding in project.findings.get(path, ()):
+            if finding.rule != "cuda-or-cpu-choice":
+                continue
+            source = project.source(path)
+            node = source.at(finding, ast.IfExp) if source is not None else None
+            if node is None:
+                continue
+            names = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)} | {
+                n.attr for n in ast.walk(node.test) if isinstance(n, ast.Attribute)
+            }
+            if name in names:
+                found.append(finding)
+    return found
+
+
+# ---- several vendors ------------------------------------------------------------------------------
+
+
+def _asks_others(source: Source, node: ast.If) -> bool:
+    """Whether a chain of conditions asks for other accelerators too."""
+    current: ast.AST | None = node
+    while isinstance(current, ast.If):
+        text = source.text_of(current.test)
+        if any(
+            f".{v}." in f".{text}." for v in ("mps", "xpu", "npu", "hpu", "mlu", "musa", "neuron")
+        ):
+            return True
+        current = current.orelse[0] if len(current.orelse) == 1 else None
+    return False
+
+
+def _branch(finding: Finding, source: Source, node: ast.If, call: ast.Call) -> Any:
+    """A branch for Neuron after CUDA's, written like CUDA's."""
+    if "neuron" in source.text_of(node):
+        return Left(finding, "done", "Neuron has its branch", ())
+    ways = ('elif hasattr(torch, "neuron") and torch.neuron.is_available(): …',)
+    if node.test is not call:
+        return Left(finding, "needs-a-person", "the branch has further conditions", ways)
+    func = call.func
+    if not (isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute)):
+        return Left(finding, "needs-a-person", "", ways)
+    torch = source.text_of(func.value.value)
+    body: list[str] = []
+    for stmt in node.body:
+        value = getattr(stmt, "value", None)
+        if not isinstance(stmt, ast.Assign | ast.AnnAssign | ast.Return) or value is None:
+            return Left(finding, "needs-a-person", "the branch does more than choose", ways)
+        inner = value.args[0] if patterns.is_device_call(source, value) else value
+        text = patterns.cuda_text(source, inner)
+        if text is None or stmt.lineno == node.lineno or stmt.lineno != stmt.end_lineno:
+            return Left(finding, "needs-a-person", "the branch does more than choose", ways)
+        quote = "'" if source.text_of(inner).lstrip("fF").startswith("'") else '"'
+        start, _ = source.span(stmt)
+        a, b = source.span(inner)
+        whole = source.text_of(stmt)
+        body.append(f"{whole[: a - start]}{quote}neuron{quote}{whole[b - start :]}")
+    first = node.body[0]
+    indent = source.text[source.line_start(node.lineno) : source.span(node)[0]]
+    deep = source.text[source.line_start(first.lineno) : source.span(first)[0]]
+    if indent.strip() or deep.strip():
+        return Left(finding, "needs-a-person", "", ways)
+    newline = source.newline
+    at = source.line_start((node.body[-1].end_lineno or 0) + 1)
+    head = "" if source.text[at - 1 : at] in ("\n", "\r") else newline
+    text_ = (
+        f'{head}{indent}elif hasattr({torch}, "neuron") and {torch}.neuron.is_available():{newline}'
+    )
+    text_ += "".join(f"{deep}{line}{newline}" for line in body)
+    spans = tuple(source.span(n) for n in (*node.body, call))
+    others: list[ast.AST] = []
+    current: ast.AST | None = node.orelse[0] if len(node.orelse) == 1 else None
+    while isinstance(current, ast.If):
+        others.append(current.test)
+        current = current.orelse[0] if len(current.orelse) == 1 else None
+    return Change(
+        finding,
+        "cuda-guard",
+        FixSafety.SAFE,
+        "a branch for Neuron in the project's own pattern",
+        (Edit(at, at, text_),),
+        covers=(*spans, *(source.span(o) for o in others)),
+    )

@@ -1,0 +1,1 @@
+"""What carries codemods: reading the project, the plan, the seam, imports, writing."""

@@ -1,0 +1,153 @@
+"""Adding the imports that rewritten code needs, taking out those it no longer needs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from neuronport.codemods.engine.model import Edit
+from neuronport.codemods.engine.source import Source
+
+
+def insertion_point(source: Source, before: int) -> tuple[int, bool]:
+    """Where a new import line goes, and whether it needs a blank line before it.
+
+    After the last import at module level that comes before the first place that is edited (a line
+    number) and before the first definition: a path set by hand (``sys.path``) is set by then.
+    """
+    body = source.tree.body
+    last: ast.stmt | None = None
+    for i, stmt in enumerate(body):
+        first = min([stmt.lineno, *(d.lineno for d in getattr(stmt, "decorator_list", ()))])
+        if isinstance(stmt, ast.Import | ast.ImportFrom):
+            if first > before:
+                break
+            last = stmt
+            continue
+        if i == 0 and _is_docstring(stmt):
+            last = stmt
+            continue
+        if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or (
+            (stmt.end_lineno or stmt.lineno) >= before
+        ):
+            break
+    if last is None:
+        return _after_head(source), False
+    at = source.line_start((last.end_lineno or last.lineno) + 1)
+    return at, not isinstance(last, ast.Import | ast.ImportFrom)
+
+
+def _is_docstring(stmt: ast.stmt) -> bool:
+    return (
+        isinstance(stmt, ast.Expr)
+        and isinstance(stmt.value, ast.Constant)
+        and isinstance(stmt.value.value, str)
+    )
+
+
+def _after_head(source: Source) -> int:
+    """After the comments a file begins with: the shebang, the encoding, a licence."""
+    line = 1
+    while line <= len(source.lines) and source.lines[line - 1].startswith("#"):
+        line += 1
+    return source.line_start(line)
+
+
+def sole_on_line(source: Source, stmt: ast.stmt) -> bool:
+    """Whether a statement has its lines for itself (a comment after it aside)."""
+    start, end = source.span(stmt)
+    line = source.line_start(stmt.lineno)
+    if source.text[line:start].strip():
+        return False
+    rest = source.text[end : source.line_start((stmt.end_lineno or stmt.lineno) + 1)].strip()
+    return not rest or rest.startswith("#")
+
+
+def torch_name(source: Source) -> str | None:
+    """The name by which module-level code reaches ``torch``; None: it has to be imported."""
+    for stmt in source.tree.body:
+        if isinstance(stmt, ast.Import):
+            for alias in stmt.names:
+                if alias.name == "torch" and alias.asname:
+                    return alias.asname
+                if alias.name.partition(".")[0] == "torch" and not alias.asname:
+                    return "torch"
+    return None
+
+
+def removals(source: Source, gone: Sequence[tuple[int, int]]) -> list[Edit]:
+    """Edits that take out imported names whose last uses stood in the spans that are gone.
+
+    Only for what is imported at module level for this file alone: ``__init__.py`` re-exports, and
+    so does whatever ``__all__`` or another file of the tree names.
+    """
+    if source.path.endswith("__init__.py") or not gone:
+        return []
+    exported = _exported(source)
+    edits: list[Edit] = []
+    for stmt in source.tree.body:
+        if not isinstance(stmt, ast.ImportFrom) or stmt.module is None or stmt.level:
+            continue
+        if stmt.module.partition(".")[0] != "torch" or not sole_on_line(source, stmt):
+            continue
+        unused = [a for a in stmt.names if a.name != "*" and _is_unused(source, a, gone, exported)]
+        if not unused or source.has_comment(
+            source.span(stmt)[0], source.line_start((stmt.end_lineno or stmt.lineno) + 1)
+        ):
+            continue
+        if len(unused) == len(stmt.names):
+            start = source.line_start(stmt.lineno)
+            edits.append(Edit(start, source.line_start((stmt.end_lineno or 0) + 1), ""))
+            continue
+        for alias in unused:
+            edits.append(_without(source, stmt, alias))
+    return edits
+
+
+def _without(source: Source, stmt: ast.ImportFrom, alias: ast.alias) -> Edit:
+    i = stmt.names.index(alias)
+    if i + 1 < len(stmt.names):
+        return Edit(source.span(alias)[0], source.span(stmt.names[i + 1])[0], "")
+    return Edit(source.span(stmt.names[i - 1])[1], source.span(alias)[1], "")
+
+
+def _is_unused(
+    source: Source, alias: ast.alias, gone: Sequence[tuple[int, int]], exported: frozenset[str]
+) -> bool:
+    name = alias.asname or alias.name
+    if name in exported:
+        return False
+    used = False
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Name) and node.id == name:
+            start, end = source.span(node)
+            if not any(a <= start and end <= b for a, b in gone):
+                return False
+            used = True
+        elif isinstance(node, ast.Global | ast.Nonlocal) and name in node.names:
+            return False
+    return used
+
+
+def _exported(source: Source) -> frozenset[str]:
+    names: set[str] = set()
+    for stmt in source.tree.body:
+        targets = (
+            stmt.targets
+            if isinstance(stmt, ast.Assign)
+            else [stmt.target]
+            if isinstance(stmt, ast.AnnAssign | ast.AugAssign)
+            else []
+        )
+        if any(isinstance(t, ast.Name) and t.id == "__all__" for t in targets):
+            names |= {
+                n.value
+                for n in ast.walk(stmt)
+                if isinstance(n, ast.Constant) and isinstance(n.value, str)
+            }
+    return frozenset(names)
+
+
+def is_relative(source: Source) -> bool:
+    """Whether the file's own imports of its package are relative."""
+    return any(isinstance(s, ast.ImportFrom) and s.level for s in source.tree.body)

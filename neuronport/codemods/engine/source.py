@@ -1,0 +1,245 @@
+"""One Python file being rewritten: its text, its tree, its facts and where everything stands."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+from neuronport.audit import parse
+from neuronport.findings import Finding, Location
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source.view import ModuleView
+from neuronport.workspace import Decoded, SourceFile, split_lines
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+class Source:
+    """What codemods ask about a file."""
+
+    def __init__(self, file: SourceFile, decoded: Decoded, view: ModuleView) -> None:
+        self.file = file
+        self.path = file.path
+        self.decoded = decoded
+        self.text = decoded.text
+        self.newline = "\n" if decoded.newline == "mixed" else decoded.newline
+        self.view = view
+        self.tree = parse(decoded.text)
+        self.lines = split_lines(decoded.text)
+        starts = [0]
+        for line in self.lines:
+            starts.append(starts[-1] + len(line))
+        self._starts = starts
+
+    # ---- places ---------------------------------------------------------------------------------
+
+    def offset(self, line: int, column: int) -> int:
+        """The character a place of ``ast`` (line from 1, UTF-8 column from 0) is."""
+        if line > len(self.lines):
+            return len(self.text)
+        text = self.lines[line - 1]
+        if not text.isascii():
+            column = len(text.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore"))
+        return self._starts[line - 1] + column
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """The characters of a node, the end exclusive."""
+        n: Any = node
+        return self.offset(n.lineno, n.col_offset), self.offset(n.end_lineno, n.end_col_offset)
+
+    def place(self, location: Location) -> tuple[int, int]:
+        """The characters of a finding."""
+        return (
+            self._starts[location.line - 1] + location.column - 1,
+            self._starts[location.end_line - 1] + location.end_column - 1,
+        )
+
+    def text_of(self, node: ast.AST) -> str:
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def line_of(self, offset: int) -> int:
+        """The line, from 1, that a character stands on."""
+        low, high = 0, len(self._starts) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._starts[middle] <= offset:
+                low = middle
+            else:
+                high = middle - 1
+        return low + 1
+
+    def line_start(self, line: int) -> int:
+        return self._starts[line - 1] if line <= len(self.lines) else len(self.text)
+
+    # ---- the tree -------------------------------------------------------------------------------
+
+    @cached_property
+    def _nodes(self) -> dict[tuple[int, int], list[ast.AST]]:
+        found: dict[tuple[int, int], list[ast.AST]] = {}
+        for node in ast.walk(self.tree):
+            if hasattr(node, "lineno") and not isinstance(node, _OUTSIDE):
+                found.setdefault(self.span(node), []).append(node)
+        return found
+
+    @cached_property
+    def _parents(self) -> dict[ast.AST, ast.AST]:
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    def at(self, finding: Finding, kind: type[Node]) -> Node | None:
+        """The one node of a kind that a finding is about; None: there is none, or several."""
+        found = [
+            n for n in self._nodes.get(self.place(finding.location), ()) if isinstance(n, kind)
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        return self._parents.get(node)
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes a node is in, innermost first."""
+        above = self._parents.get(node)
+        while above is not None:
+            yield above
+            above = self._parents.get(above)
+
+    def statement(self, node: ast.AST) -> ast.stmt | None:
+        while node is not None and not isinstance(node, ast.stmt):
+            node = self._parents.get(node)  # type: ignore[assignment]
+        return node
+
+    def first_at_line(self, line: int) -> ast.stmt | None:
+        """The innermost statement that spans a line."""
+        best: ast.stmt | None = None
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
+                best = node if best is None or node.lineno >= best.lineno else best
+        return best
+
+    def runs_at_import(self, node: ast.AST) -> bool:
+        """Whether a place runs when the module is imported, defaults of functions included."""
+        below = node
+        for above in self.above(node):
+            if isinstance(above, ast.Lambda) and below is above.body:
+                return False
+            if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef) and below in above.body:
+                return False
+            if isinstance(above, ast.If) and _is_main(above.test):
+                return False
+            below = above
+        return True
+
+    # ---- meaning --------------------------------------------------------------------------------
+
+    @cached_property
+    def _events(self) -> dict[tuple[int, int], list[Event]]:
+        found: dict[tuple[int, int], list[Event]] = {}
+        for event in self.view.facts.events:
+            span = event.span
+            key = (
+                self.offset(span.line, span.column),
+                self.offset(span.end_line, span.end_column),
+            )
+            found.setdefault(key, []).append(event)
+        return found
+
+    def events(self, node: ast.AST) -> Sequence[Event]:
+        """The events at a node."""
+        return self._events.get(self.span(node), ())
+
+    def called(self, call: ast.Call) -> str:
+        """The canonical dotted name of what is called; '' when it is not known by name."""
+        for event in self.events(call):
+            if event.kind == "use":
+                return self.view.index.canonical(event.name, self.view.summary)
+        return self.dotted(call.func)
+
+    def dotted(self, node: ast.AST) -> str:
+        """The dotted name an expression is, through the imports of the file."""
+        for event in self.events(node):
+            if event.kind == "use":
+                return self.view.index.canonical(event.name, self.view.summary)
+        names = []
+        current: ast.AST = node
+        while isinstance(current, ast.Attribute):
+            names.append(current.attr)
+            current = current.value
+        if not isinstance(current, ast.Name):
+            return ""
+        head = self.imports.get(current.id)
+        if head is None:
+            return ""
+        return ".".join([head, *reversed(names)])
+
+    def receiver(self, call: ast.Call) -> Value:
+        """What a method is called on, as the facts know it."""
+        for event in self.events(call):
+            if event.kind == "method":
+                return event.value
+        return None
+
+    @cached_property
+    def imports(self) -> dict[str, str]:
+        """Names that only imports of external modules bind, and what they stand for."""
+        found: dict[str, str] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if alias.asname:
+                        found[alias.asname] = alias.name
+                    else:
+                        head = alias.name.partition(".")[0]
+                        found[head] = head
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                for alias in node.names:
+                    found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        return found
+
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """Every name the file binds or reads anywhere."""
+        names: set[str] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name):
+                names.add(node.id)
+            elif isinstance(node, ast.arg):
+                names.add(node.arg)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.alias):
+                names.add(node.asname or node.name.partition(".")[0])
+            elif isinstance(node, ast.ExceptHandler) and node.name:
+                names.add(node.name)
+        return frozenset(names)
+
+    @cached_property
+    def _comments(self) -> list[int]:
+        found = []
+        try:
+            for token in tokenize.generate_tokens(io.StringIO(self.text, newline="").readline):
+                if token.type == tokenize.COMMENT:
+                    found.append(self._starts[token.start[0] - 1] + token.start[1])
+        except (tokenize.TokenError, SyntaxError, IndexError):
+            return [-1]
+        return found
+
+    def has_comment(self, start: int, end: int) -> bool:
+        """Whether a comment stands between two characters."""
+        if self._comments == [-1]:
+            return "#" in self.text[start:end]
+        return any(start <= at < end for at in self._comments)
+
+
+_OUTSIDE = (ast.alias, ast.withitem, ast.keyword, ast.arg, ast.ExceptHandler)
+
+
+def _is_main(test: ast.expr) -> bool:
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+    )

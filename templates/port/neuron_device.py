@@ -1,0 +1,131 @@
+# neuronport: ignore-file[*] the one place of this project that knows which devices there are
+"""Where this project runs: on CUDA where there is CUDA, else on AWS Neuron, else on the CPU.
+
+Written by ``neuronport port``; yours to change. Other accelerators are not asked for, so that
+machines without CUDA and without Neuron do what they did before: name them in ``device_name`` if
+the project is to use them.
+"""
+
+import torch
+
+
+def device_name(index=None):
+    """The device as text: ``cuda``, ``cuda:1``, ``neuron`` or ``cpu``.
+
+    ``index`` is for CUDA: a Neuron process has one device, and there is one CPU.
+    """
+    if torch.cuda.is_available():
+        return "cuda" if index is None else f"cuda:{index}"
+    if hasattr(torch, "neuron") and torch.neuron.is_available():
+        return "neuron"
+    return "cpu"
+
+
+def get_device(index=None):
+    """The device; a device or the name of one is taken as it is."""
+    if isinstance(index, (str, torch.device)):
+        return torch.device(index)
+    return torch.device(device_name(index))
+
+
+def device_module():
+    """``torch.cuda``, ``torch.neuron`` or ``torch.cpu``, in every PyTorch."""
+    return getattr(torch, device_name())
+
+
+def is_accelerated():
+    """Whether there is a device besides the CPU."""
+    return device_name() != "cpu"
+
+
+def _of(device):
+    """The device as an argument for CUDA; a Neuron process has one, whatever its number."""
+    return [device] if device is not None and torch.cuda.is_available() else []
+
+
+def device_count():
+    """How many devices this process sees; 0 where there is only the CPU, as CUDA counts."""
+    return device_module().device_count() if is_accelerated() else 0
+
+
+def synchronize(device=None):
+    """Wait for the device; the CPU is never behind."""
+    if is_accelerated():
+        device_module().synchronize(*_of(device))
+
+
+def empty_cache():
+    """Give unused memory back, where there is a cache."""
+    if hasattr(device_module(), "empty_cache"):
+        device_module().empty_cache()
+
+
+def manual_seed(seed):
+    """Seed the device's generator; the CPU's is ``torch.manual_seed``'s."""
+    if is_accelerated():
+        device_module().manual_seed(seed)
+
+
+def manual_seed_all(seed):
+    """Seed the generators of all devices; the CPU's is ``torch.manual_seed``'s."""
+    if is_accelerated():
+        device_module().manual_seed_all(seed)
+
+
+def memory_allocated(device=None):
+    """Bytes held by tensors on the device; 0 where nobody counts."""
+    count = getattr(device_module(), "memory_allocated", None)
+    return count(*_of(device)) if count else 0
+
+
+def max_memory_allocated(device=None):
+    """The most bytes ever held by tensors on the device; 0 where nobody counts."""
+    count = getattr(device_module(), "max_memory_allocated", None)
+    return count(*_of(device)) if count else 0
+
+
+def memory_reserved(device=None):
+    """Bytes held by the device's allocator; 0 where nobody counts."""
+    count = getattr(device_module(), "memory_reserved", None)
+    return count(*_of(device)) if count else 0
+
+
+def max_memory_reserved(device=None):
+    """The most bytes ever held by the device's allocator; 0 where nobody counts."""
+    count = getattr(device_module(), "max_memory_reserved", None)
+    return count(*_of(device)) if count else 0
+
+
+def reset_peak_memory_stats(device=None):
+    """Begin to count the most bytes anew, where somebody counts."""
+    reset = getattr(device_module(), "reset_peak_memory_stats", None)
+    if reset:
+        reset(*_of(device))
+
+
+def is_bf16_supported():
+    """Whether to compute in bfloat16: what CUDA says, and yes on Neuron."""
+    if torch.cuda.is_available():
+        return torch.cuda.is_bf16_supported()
+    return device_name() == "neuron"
+
+
+def half_dtype():
+    """float16 where it was float16, bfloat16 on Neuron, which needs no loss scaling with it."""
+    return torch.bfloat16 if device_name() == "neuron" else torch.float16
+
+
+def set_device(device):
+    """Choose the CUDA device of this process; a Neuron process has its core from LOCAL_RANK."""
+    if torch.cuda.is_available():
+        torch.cuda.set_device(device)
+
+
+def distributed_backend():
+    """The backend of process groups."""
+    return {"cuda": "nccl", "neuron": "neuron"}.get(device_name(), "gloo")
+
+
+def compile_backend():
+    """The backend of ``torch.compile``: PyTorch's default, and Neuron's on Neuron."""
+    return "neuron" if device_name() == "neuron" else "inductor"

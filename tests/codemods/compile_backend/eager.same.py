@@ -1,0 +1,5 @@
+import torch
+
+
+def prepare(net):
+    return torch.compile(net, backend="eager")

@@ -1,0 +1,4 @@
+import re
+
+pattern = re.compile("cuda")
+compile("1 + 1", "x", "eval")

@@ -1,0 +1,7 @@
+import torch
+
+
+def ready(force):
+    if torch.cuda.is_available() or force:
+        return True
+    return False

@@ -1,0 +1,7 @@
+import torch
+
+device = (
+    "cuda"  # the GPU
+    if torch.cuda.is_available()
+    else "cpu"
+)

@@ -1,0 +1,5 @@
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def distribute(net):
+    return DDP(net, device_ids=None)

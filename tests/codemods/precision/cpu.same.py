@@ -1,0 +1,4 @@
+import torch
+
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    pass
