@@ -113,7 +113,7 @@ def names(folder: str) -> set[str]:
 def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
-    data = {f"neuronport/_data/{name}" for name in names("rules") | names("schemas")}
+    data = {f"neuronport/_data/{name}" for name in names("rules") | names("schemas") | names("templates")}
     assert data
     assert data <= inside
     assert names("neuronport") <= inside
@@ -126,7 +126,7 @@ def test_the_source_distribution_holds_what_tests_and_documentation_need(sdist):
         inside = {name.partition("/")[2] for name in archive.getnames()}
     for name in ("README.md", "LICENSE", "pyproject.toml", ".pre-commit-hooks.yaml", ".ci/run"):
         assert name in inside
-    for folder in ("neuronport", "rules", "schemas", "tests", "samples", "docs"):
+    for folder in ("neuronport", "rules", "schemas", "templates", "tests", "samples", "docs"):
         assert names(folder) <= inside
 
 
