@@ -113,7 +113,10 @@ def names(folder: str) -> set[str]:
 def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
-    data = {f"neuronport/_data/{name}" for name in names("rules") | names("schemas") | names("templates")}
+    data = {
+        f"neuronport/_data/{name}"
+        for name in names("rules") | names("schemas") | names("templates")
+    }
     assert data
     assert data <= inside
     assert names("neuronport") <= inside

@@ -14,7 +14,7 @@ from neuronport.codemods.engine import patterns
 from neuronport.codemods.engine.model import Change, Edit, Left, seam
 from neuronport.codemods.engine.project import Project
 from neuronport.codemods.engine.source import Source
-from neuronport.findings import Finding, FixSafety
+from neuronport.findings import Confidence, Finding, FixSafety, Verdict
 
 TITLE = "Choose the process group by device"
 
@@ -23,8 +23,10 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
     rule = finding.rule
     if rule == "api/torch.cuda.set_device":
         return _set_device(finding, source)
-    if rule == "api/torch.nn.parallel.DistributedDataParallel:device_ids":
+    if rule == "ddp-device-ids":
         return _device_ids(finding, source)
+    if rule == "nccl-backend-name":
+        return _name(finding, source)
     if rule == "api/torch.distributed.init_process_group:nccl":
         return _backend(finding, source, project)
     return None
@@ -82,6 +84,35 @@ def _backend(finding: Finding, source: Source, project: Project) -> Any:
         path=origin.path,
         note=f"the backend that {finding.location.path}:{finding.location.line} uses",
     )
+
+
+def _name(finding: Finding, source: Source) -> Any:
+    """``"nccl"`` kept somewhere for later."""
+    new = f"{seam('distributed_backend')}()"
+    choice = source.at(finding, ast.IfExp)
+    if choice is not None:
+        plain = _is_nccl(choice.body) and _is_gloo(choice.orelse)
+        if plain and patterns.is_available(source, choice.test):
+            return _change(finding, (patterns.replace(source, choice, new),))
+        return Left(finding, "needs-a-person", "the choice rests on more than CUDA", _WAYS)
+    node = source.at(finding, ast.Constant)
+    parent = source.parent(node) if node is not None else None
+    if node is None or not _is_nccl(node) or finding.verdict is Verdict.LOCKS_IN:
+        return Left(finding, "needs-a-person", "what is done with the name is not followed", _WAYS)
+    if isinstance(parent, ast.Assign | ast.AnnAssign | ast.arguments) or (
+        isinstance(parent, ast.keyword) and parent.arg in ("backend", "default", "dist_backend")
+    ):
+        if finding.confidence is Confidence.POSSIBLE:
+            return Left(finding, "unclear", "it is not certain that a backend is meant", _WAYS)
+        return _change(finding, (patterns.replace(source, node, new),))
+    return Left(finding, "needs-a-person", "what is done with the name is not followed", _WAYS)
+
+
+_WAYS = ("distributed_backend() of the project's seam",)
+
+
+def _is_gloo(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value == "gloo"
 
 
 def _origins(

@@ -31,6 +31,8 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
     if finding.context.guarded_by:
         return None
     call = source.at(finding, ast.Call)
+    if finding.rule in ("float16-autocast", "autocast-without-dtype"):
+        return _dtype(finding, source, call)
     if finding.rule in ("api/torch.cuda.amp.autocast", "api/torch.amp.autocast:cuda"):
         if call is None:
             return _decorator(finding, source)
@@ -97,6 +99,27 @@ def _autocast(finding: Finding, source: Source, call: ast.Call) -> Any:
         on = f"{patterns.operand(source, enabled)} and {on}"
     parts = [patterns.device_name(), f"dtype={spelled}", f"enabled={on}"]
     return _written(finding, source, call, parts, given, safety, note)
+
+
+def _dtype(finding: Finding, source: Source, call: ast.Call | None) -> Any:
+    """The dtype alone, where the device is right already."""
+    if call is None or patterns.has_star(call):
+        return Left(finding, "unclear", "its arguments are not written out", (_ADVICE,))
+    if source.called(call) not in _NEW:
+        return None
+    words = {k.arg: k.value for k in call.keywords if k.arg}
+    device = words.get("device_type") or (call.args[0] if call.args else None)
+    if device is None or patterns.cuda_text(source, device) is not None:
+        return None
+    dtype = words.get("dtype") or (call.args[1] if len(call.args) > 1 else None)
+    if dtype is not None and source.dotted(dtype) in ("torch.float16", "torch.half"):
+        edit = patterns.replace(source, dtype, f"{seam('half_dtype')}()")
+    elif dtype is None and len(call.args) < 2:
+        spelled = f'{TORCH}.bfloat16 if {patterns.device_name()} == "neuron" else None'
+        edit = patterns.after(source, device, f", dtype={spelled}")
+    else:
+        return Left(finding, "needs-a-person", "the dtype is chosen elsewhere", (_ADVICE,))
+    return Change(finding, "precision", FixSafety.REVIEW, TITLE, (edit,), note=_ADVICE)
 
 
 def _written(

@@ -1,0 +1,4 @@
+import torch
+
+state = torch.load("x.pt", map_location="cpu")
+other = torch.load("y.pt", "cpu")
