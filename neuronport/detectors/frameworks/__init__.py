@@ -1,0 +1,1 @@
+"""What pins CUDA in the settings of frameworks: placement, accelerators, configurations."""
