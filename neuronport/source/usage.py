@@ -11,13 +11,20 @@ def tensor_params(facts: ModuleFacts) -> frozenset[tuple[str, str]]:
     called that only tensors have, or are indexed over several axes where NumPy is not imported."""
     usage = table()["usage"]
     methods = frozenset(usage["methods"])
+    of_comparisons = frozenset(usage["of-comparisons"])
     takes_other = frozenset(usage["takes-other"])
     numpy = any(e.kind == "import" and e.name.partition(".")[0] == "numpy" for e in facts.events)
     found: set[tuple[str, str]] = set()
 
-    def add(value: Value) -> None:
-        if value is not None and value[0] == "param":
+    def add(value: Value, depth: int = 0) -> None:
+        if value is None or depth > 4:
+            return
+        if value[0] == "param":
             found.add((value[1], value[2]))
+        elif value[0] == "item":
+            add(value[1], depth + 1)  # what is picked from a tensor is one
+        elif value[0] == "v":
+            add(facts.definitions[value[1]].value, depth + 1)
 
     for event in facts.events:
         if event.kind == "use" and event.role == "call" and event.args:
@@ -30,6 +37,9 @@ def tensor_params(facts: ModuleFacts) -> frozenset[tuple[str, str]]:
         elif event.kind == "method":
             if event.name in methods:
                 add(event.value)
+            elif event.name in of_comparisons and not numpy:
+                if event.value is not None and event.value[0] == "cmp":
+                    add(event.value[1])
         elif event.kind == "item" and not numpy and event.args:
             index = event.args[0]
             if index is not None and index[0] == "tuple" and any(map(_is_axis, index[1])):

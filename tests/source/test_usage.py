@@ -19,6 +19,9 @@ from tests.source.viewing import view_of
         ("import torch\ndef f(p):\n    return torch.zeros(p)\n", "unknown"),
         ("import torch\ndef f(p):\n    return p.sort()\n", "unknown"),
         ("def f(p):\n    return p[0]\n", "unknown"),
+        ("import torch\ndef f(p, q):\n    r = p[q]\n    return r[q].flip(-1)\n", "tensor"),
+        ("import torch\ndef f(p, q):\n    return (p == q).nonzero()\n", "tensor"),
+        ("import numpy\ndef f(p, q):\n    return (p == q).nonzero()\n", "unknown"),
     ],
 )
 def test_parameters(tmp_path: Path, code: str, kind: str) -> None:

@@ -12,6 +12,7 @@ from neuronport.source.view import ModuleView
 EVENTS = ("use",)
 METHODS = frozenset(("step",))
 ROOTS = ("torch_xla",)
+ONLY = ("reduce_gradients",)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

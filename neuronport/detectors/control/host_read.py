@@ -14,6 +14,7 @@ from neuronport.source.view import ModuleView
 EVENTS = ("use", "method")
 METHODS = frozenset(("item", "tolist", "cpu", "numpy", "is_nonzero", "equal", "allclose"))
 ROOTS = ("torch",)
+ONLY = METHODS | {"int", "float", "bool", "complex", "range", "round"}
 _BUILTINS = frozenset(
     f"builtins.{name}" for name in ("int", "float", "bool", "complex", "range", "round")
 )

@@ -11,6 +11,7 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("method",)
 METHODS = frozenset(("compute",))
+ONLY = METHODS
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -23,6 +23,7 @@ METHODS = frozenset(
     )
 )
 ROOTS = ("wandb", "mlflow", "logging")
+ONLY = METHODS | {"print", "str", "repr", "format", "f-string", "log", "log_metrics"}
 _BUILTINS = frozenset(("builtins.print", "builtins.str", "builtins.repr", "builtins.format"))
 _FUNCTIONS = frozenset(
     [

@@ -13,6 +13,7 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
 ROOTS = ("time", "timeit")
+ONLY = ("time", "perf_counter", "monotonic", "time_ns", "perf_counter_ns")
 METHODS = frozenset(("synchronize", "elapsed_time", "item", "cpu", "wait_device_ops"))
 _CLOCKS = frozenset(
     ("time.time", "time.perf_counter", "time.monotonic", "time.time_ns", "time.perf_counter_ns")

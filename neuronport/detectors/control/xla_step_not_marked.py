@@ -13,6 +13,7 @@ from neuronport.source.view import ModuleView
 EVENTS = ("method",)
 METHODS = frozenset(("step", "backward"))
 ROOTS = ("torch_xla",)
+ONLY = ("step",)
 _MARKS = frozenset(
     ("mark_step", "optimizer_step", "sync", "MpDeviceLoader", "ParallelLoader", "step", "compile")
 )

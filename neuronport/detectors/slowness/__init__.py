@@ -1,0 +1,1 @@
+"""What runs, and is slow or wrong: chiefly what users of the native path report."""

@@ -1,0 +1,29 @@
+"""``F.one_hot`` on an XLA tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.detectors._tensors import LIKELY, POSSIBLE, on_host, torch_call
+from neuronport.readers.python.facts import Event
+from neuronport.source import places
+from neuronport.source.view import ModuleView
+
+EVENTS = ("use",)
+ROOTS = ("torch",)
+ONLY = ("one_hot",)
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if torch_call(event, view) != "torch.nn.functional.one_hot" or not event.args:
+        return
+    if on_host(view, event.args[0]):
+        return
+    placed = places.on_device(event.args[0], view)
+    yield Hit(
+        event.span,
+        "one_hot on a device tensor was rejected by compilers of 2023",
+        LIKELY if placed else POSSIBLE,
+        paths=("xla",),
+    )

@@ -1,0 +1,39 @@
+"""``x[..., ::2] = …``: writing into every second element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.detectors._tensors import LIKELY, on_host, placed, uses_torch
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source.view import ModuleView
+
+EVENTS = ("item",)
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.name != "store" or not event.args or not _strided(event.args[0]):
+        return
+    if not uses_torch(view) or view.receiver(event.value, "tensor") is None:
+        return
+    if view.kind(event.value).kind != "tensor" and not view.hot(event):
+        return
+    if on_host(view, event.value) and not view.hot(event):
+        return
+    yield Hit(
+        event.span,
+        f"writes into a strided slice of {view.text(event.value)}: the whole buffer is copied",
+        placed(event, view, LIKELY),
+    )
+
+
+def _strided(index: Value) -> bool:
+    if index is None:
+        return False
+    if index[0] == "tuple":
+        return any(_strided(part) for part in index[1])
+    if index[0] != "slice" or index[3] is None or index[3][0] != "const":
+        return False
+    step = index[3][1]
+    return isinstance(step, int) and step not in (0, 1)
