@@ -37,9 +37,13 @@ def tensor_params(facts: ModuleFacts) -> frozenset[tuple[str, str]]:
         elif event.kind == "method":
             if event.name in methods:
                 add(event.value)
-            elif event.name in of_comparisons and not numpy:
-                if event.value is not None and event.value[0] == "cmp":
-                    add(event.value[1])
+            elif (
+                event.name in of_comparisons
+                and not numpy
+                and event.value is not None
+                and event.value[0] == "cmp"
+            ):
+                add(event.value[1])
         elif event.kind == "item" and not numpy and event.args:
             index = event.args[0]
             if index is not None and index[0] == "tuple" and any(map(_is_axis, index[1])):
