@@ -28,7 +28,6 @@ def view_of(folder: Path, code: str) -> ModuleView:
         interest=interest(rulebook()),
         tree_roots=import_heads(files),
     )
-    facts = ModuleFacts.thaw(facts.freeze())
     summary = Summary(facts)
     frozen = {facts.module: (summary.freeze(), summary.freeze_calls(training_loops(facts)))}
     # As a worker gets them back: the reader leaves events and definitions as plain tuples.
