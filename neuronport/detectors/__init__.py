@@ -7,7 +7,8 @@ A detector is a module with
 
 and, so that the reader emits what it needs, any of ``STRINGS`` (a regular expression for string
 constants), ``METHODS`` (method and attribute names), ``KEYWORDS`` (keyword arguments of any call),
-``NAMES`` (parameters, fields, attributes), ``ROOTS`` (first parts of dotted names). ``ONLY``, a set of
+``NAMES`` (parameters, fields, attributes), ``ROOTS`` (first parts of dotted names),
+``OPERANDS`` (methods whose results matter in arithmetic). ``ONLY``, a set of
 names (for dotted names: their last part), spares it events of other names, and time. What is known
 about Neuron stays in the rule's TOML file; a detector only finds the places.
 """
@@ -68,6 +69,7 @@ class Detector:
     keywords: frozenset[str] = field(default_factory=frozenset)
     names: frozenset[str] = field(default_factory=frozenset)
     roots: frozenset[str] = field(default_factory=frozenset)
+    operands: frozenset[str] = field(default_factory=frozenset)
     only: frozenset[str] | None = None
 
 
@@ -94,6 +96,7 @@ def all_detectors() -> Mapping[str, Detector]:
                 frozenset(getattr(module, "KEYWORDS", ())),
                 frozenset(getattr(module, "NAMES", ())),
                 frozenset(getattr(module, "ROOTS", ())),
+                frozenset(getattr(module, "OPERANDS", ())),
                 frozenset(module.ONLY) if hasattr(module, "ONLY") else None,
             )
     return found

@@ -18,6 +18,7 @@ def interest(book: Rulebook) -> Interest:
     methods: set[str] = {*book.methods, *hot.METHODS, *table()["usage"]["methods"]}
     keywords: set[str] = set()
     names: set[str] = set()
+    operands: set[str] = set()
     strings: list[str] = []
     variables = [n.removeprefix("env:") for n in book.outside if n.startswith("env:")]
     keywords.update(n for n in variables if not n.endswith("*"))
@@ -34,6 +35,7 @@ def interest(book: Rulebook) -> Interest:
         methods |= detector.methods
         keywords |= detector.keywords
         names |= detector.names
+        operands |= detector.operands
         if detector.strings:
             strings.append(f"(?:{detector.strings})")
     return Interest(
@@ -42,4 +44,5 @@ def interest(book: Rulebook) -> Interest:
         frozenset(keywords),
         "|".join(sorted(set(strings))) or r"(?!)",
         frozenset(names),
+        frozenset(operands),
     )

@@ -24,11 +24,27 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             return
         name = torch_call(event, view)
         if name in _MAKERS:
+            if _asked_for(event, view):
+                return
             yield Hit(
                 event.span,
                 f"{name.rpartition('.')[2]}: complex numbers",
                 placed(event, view, CERTAIN),
             )
             return
+    if _asked_for(event, view):
+        return
     for how, sure in _dtypes.made(event, view, "complex"):
         yield Hit(event.span, f"complex numbers by {how}", placed(event, view, sure))
+
+
+def _asked_for(event: Event, view: ModuleView) -> bool:
+    """Whether a place runs only for inputs that are complex already."""
+    return any(
+        guard.polarity
+        and guard.test is not None
+        and guard.test[0] == "call"
+        and guard.test[1] is not None
+        and str(guard.test[1][-1]).rpartition(".")[2] == "is_complex"
+        for guard in view.guards(event)
+    )

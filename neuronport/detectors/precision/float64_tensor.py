@@ -28,6 +28,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     for how, sure in _dtypes.made(event, view, "float64"):
         if event.kind != "callkw" and on_host(view, call_value(event)):
             return
+        if [text for text, _ in view.strings(view.argument(event, "device"))] == ["cpu"]:
+            return
         yield Hit(
             event.span,
             f"float64 by {how}: the device computes it in float32",

@@ -124,6 +124,7 @@ class _Reader:
         self.methods = interest.methods
         self.keywords = interest.keywords
         self.names = interest.names
+        self.operands = interest.operands
         self.search = interest.compiled().search
         self.defs: list[Any] = self.facts.definitions
         self.emit: Callable[[Any], None] = self.facts.events.append
@@ -1210,8 +1211,26 @@ class _Reader:
             right = self.expr(top.right)
             if result is not None and result[0] == "bin" and len(stack) > 6:
                 result = None
-            result = ("bin", _OPS.get(top.op.__class__, "?"), result, right)
+            op = _OPS.get(top.op.__class__, "?")
+            if self.is_operand(result) or self.is_operand(right):
+                self.emit(_event("bin", self.span(top), self.ctx(), op, result, (right,)))
+            result = ("bin", op, result, right)
         return result
+
+    def is_operand(self, value: Value) -> bool:
+        """Whether a value is a variable set by a method whose results in arithmetic matter."""
+        while value is not None and value[0] == "item":
+            value = value[1]
+        if value is None or value[0] != "v":
+            return False
+        made = self.defs[value[1]][0]
+        return (
+            made is not None
+            and made[0] == "call"
+            and made[1] is not None
+            and made[1][0] == "attr"
+            and made[1][2] in self.operands
+        )
 
     def subscript(self, node: Any) -> Value:
         self.role = _OTHER

@@ -45,7 +45,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 4
+FACTS_FORM = 5
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -64,6 +64,8 @@ class Interest:
     """A regular expression that every string of interest matches (``re.search``)."""
     names: frozenset[str] = frozenset()
     """Names of parameters, flags and variables of interest: ``use_cuda`` …"""
+    operands: frozenset[str] = frozenset()
+    """Methods whose results matter as operands of arithmetic: ``item`` …"""
 
     def digest(self) -> str:
         parts: Iterable[str] = (
@@ -72,6 +74,7 @@ class Interest:
             ",".join(sorted(self.keywords)),
             self.strings,
             ",".join(sorted(self.names)),
+            ",".join(sorted(self.operands)),
         )
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
@@ -125,6 +128,9 @@ class Event(NamedTuple):
     pair        key of a dict display, a keyword of     ``value``: what stands there
                 interest
     param       name of a parameter                     ``value``: default; ``role``: function
+    bin         operator                                ``value``: left; ``args``: (right,); only
+                                                        where an operand is a variable set by a
+                                                        method of :attr:`Interest.operands`
     ==========  ======================================  ==========================================
     """
 
