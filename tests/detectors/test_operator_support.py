@@ -62,3 +62,14 @@ def test_findings_of_one_operator_share_a_group() -> None:
     code = "import torch\nclass N(torch.nn.Module):\n def forward(self, x):\n  return x.sort(), torch.sort(x)\n"
     assert len({f.group for f in _found(code, "native")}) == 1
     assert len(_found(code, "native")) == 2
+
+
+def test_what_only_complex_tensors_reach_is_only_possible() -> None:
+    code = "import torch\ndef f(x):\n if torch.is_complex(x):\n  return torch.view_as_real(x)\n return x\n"
+    assert [f.confidence for f in _found(code, "native")] == [Confidence.POSSIBLE]
+
+
+def test_the_message_names_the_operator_that_the_arguments_choose() -> None:
+    code = "import torch.nn.functional as F\ndef f(x):\n return F.interpolate(x, scale_factor=2, mode='bilinear')\n"
+    (finding,) = _found(code, "native")
+    assert "upsample_bilinear2d" in finding.message

@@ -39,6 +39,8 @@ OWNED = frozenset(
         "any",
         "argwhere",
         "equal",
+        "gelu",
+        "GELU",
         "is_nonzero",
         "item",
         "masked_select",
@@ -53,6 +55,7 @@ OWNED = frozenset(
 """Of these other rules speak, which know more than whether there is a kernel."""
 _ON_DEVICE = (Status.DEVICE, Status.DECOMPOSES)
 _LATER = (EvidenceKind.OBSERVED, EvidenceKind.DOCUMENTED, EvidenceKind.REPORTED)
+_WEAK = (EvidenceKind.REPORTED, EvidenceKind.INFERRED)
 _NO_TENSOR = frozenset(("array", "number", "string", "device", "dtype", "state"))
 
 
@@ -83,7 +86,9 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     placed = Confidence.CERTAIN if hot else placed_at(event, view, Confidence.CERTAIN)
     entry = bool(places.entry(event, view))
-    operator = _operator(spelling)
+    if _only_complex(event, view):
+        placed = Confidence.POSSIBLE
+    operator = operators.lookup(spelling, "native", call=call).operator.partition(".")[0]
     where = f", {hot}" if hot else ""
     yield Hit(
         event.span,
@@ -111,13 +116,6 @@ def _reached(spelling: str) -> tuple[str, ...]:
     for reached in operators.find(index, spelling):
         found += index.family(reached.operator) or [reached.operator]
     return tuple(found)
-
-
-@cache
-def _operator(spelling: str) -> str:
-    """The operator named in messages and groups: the one that decides on the native path."""
-    worst = operators.lookup(spelling, "native")
-    return worst.operator.partition(".")[0]
 
 
 @cache
@@ -159,6 +157,8 @@ def _answer(
     reported = any(e.kind in _LATER for e in evidence)
     if verdict is not Verdict.BREAKS and not hot and not (entry and reported):
         confidence = Confidence.POSSIBLE
+    if all(e.kind in _WEAK for e in evidence):
+        confidence = weakest(confidence, Confidence.LIKELY)
     workaround = answer.workarounds[0].title if answer.workarounds else ""
     return TargetVerdict(verdict, confidence, evidence, workaround, stages)
 
@@ -214,6 +214,11 @@ def _hot(event: Event, spelling: str, view: ModuleView) -> str:
     if places.on_device(subject, view):
         return "on a tensor that was moved to the device"
     return ""
+
+
+def _only_complex(event: Event, view: ModuleView) -> bool:
+    """Whether the place is reached with complex tensors only, which a program seldom has."""
+    return any("is_complex" in view.text(guard.test) for guard in view.guards(event))
 
 
 def _call(event: Event, spelling: str, view: ModuleView) -> CallFacts | None:
