@@ -383,6 +383,8 @@ def counted(view: ModuleView, value: Value, depth: int = 0) -> str:
             if found:
                 return found
         return ""
+    if tag == "unpack" and value[2] == 1 and _with_inverse(view, value[1]):
+        return ""
     if tag in ("unpack", "neg"):
         return counted(view, value[1], depth + 1)
     if tag == "item":
@@ -412,6 +414,15 @@ def counted(view: ModuleView, value: Value, depth: int = 0) -> str:
             if name == "torch.where" and len(value[2]) == 1 and not value[3]:
                 return "where"
     return ""
+
+
+def _with_inverse(view: ModuleView, value: Value) -> bool:
+    """Whether the second result is ``unique``'s inverse, which is as long as the input."""
+    return (
+        value is not None
+        and value[0] == "call"
+        and any(k == "return_inverse" and view.constant(v) != (True, False) for k, v in value[3])
+    )
 
 
 def _as_tuple(view: ModuleView, call: Any) -> bool:
