@@ -24,7 +24,17 @@ def is_none(value: Value) -> bool:
 
 
 def may_be_none(value: Value, view: ModuleView) -> bool:
-    """Whether a value is ``None`` on some branch, or not known."""
-    return value is None or any(
-        atom.value in (None, ("const", None)) for atom in view.follow(value)
-    )
+    """Whether a value is ``None`` on some branch or by default, or not known."""
+    if value is None:
+        return True
+    for atom in view.follow(value):
+        inner = atom.value
+        if inner is None or is_none(inner):
+            return True
+        if inner[0] == "param":
+            function = atom.module.functions.get(inner[1])
+            if function is not None and any(
+                name == inner[2] and is_none(default) for name, default, _, _ in function.params
+            ):
+                return True
+    return False

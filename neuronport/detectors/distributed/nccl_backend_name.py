@@ -38,6 +38,14 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             verdict=Verdict.LOCKS_IN,
         )
         return
+    if role[0] == "value" and role[1] == "cuda":
+        yield Hit(
+            event.span,
+            "a table of backends by device, with a row for CUDA",
+            Confidence.POSSIBLE,
+            verdict=Verdict.LOCKS_IN,
+        )
+        return
     found = _place(role, listed, view)
     if found is not None:
         confidence, where = found
