@@ -70,16 +70,21 @@ class Kinds:
 
     def of(self, module: Summary, value: Value) -> Known:
         """The kind of a value; ``unknown`` when it cannot be told, or when branches differ."""
+        return self._of(module, value, 0)
+
+    def _of(self, module: Summary, value: Value, depth: int) -> Known:
         key = (module.module, value)
         known = self._memo.get(key)
         if known is None:
+            # Where a value rests on itself, and beyond the depth, nothing is known.
             self._memo[key] = Known(UNKNOWN, True)
-            known = self._memo[key] = self._of(module, value, 0)
+            if depth <= _MAX_DEPTH:
+                known = self._memo[key] = self._derive(module, value, depth)
+            else:
+                known = self._memo.pop(key)
         return known
 
-    def _of(self, module: Summary, value: Value, depth: int) -> Known:
-        if depth > _MAX_DEPTH:
-            return Known(UNKNOWN, True)
+    def _derive(self, module: Summary, value: Value, depth: int) -> Known:
         kinds: dict[str, bool] = {}
         for atom in self.resolver.follow(module, value):
             known = self._atom(atom, depth)

@@ -12,6 +12,8 @@ from neuronport.source.index import Summary, TreeIndex
 
 _MAX_DEPTH = 14
 _MAX_ATOMS = 24
+_MAX_STEPS = 400
+"""Branches multiply: what is not found within so many steps counts as not known."""
 _MAX_CALLERS = 12
 _MAX_CALLER_DEPTH = 6
 
@@ -32,6 +34,7 @@ class Resolver:
     def __init__(self, index: TreeIndex) -> None:
         self.index = index
         self._memo: dict[tuple[str, Value], tuple[Atom, ...]] = {}
+        self._steps = 0
 
     def follow(self, module: Summary, value: Value) -> tuple[Atom, ...]:
         """Everything ``value`` can be; an empty tuple or an atom of ``None``: not known."""
@@ -43,11 +46,13 @@ class Resolver:
         if known is None:
             self._memo[key] = ()  # a cycle ends here
             atoms: list[Atom] = []
+            outer, self._steps = self._steps, 0
             for atom in self._atoms(module, value, (), 0, set()):
                 if atom not in atoms:
                     atoms.append(atom)
                 if len(atoms) >= _MAX_ATOMS:
                     break
+            self._steps = outer
             known = self._memo[key] = tuple(atoms)
         return known
 
@@ -91,7 +96,8 @@ class Resolver:
         if tag == "const":
             yield Atom(module, value, chain)
             return
-        if depth > _MAX_DEPTH:
+        self._steps += 1
+        if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
             yield Atom(module, None, chain)
             return
         key = (module.module, value)

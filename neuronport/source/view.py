@@ -128,7 +128,9 @@ class ModuleView:
         known = self.kind(value)
         if known.kind in kinds:
             return Confidence.CERTAIN if known.derived else Confidence.LIKELY
-        return Confidence.POSSIBLE if known.kind == UNKNOWN else None
+        if known.kind == UNKNOWN and self.imports("torch"):
+            return Confidence.POSSIBLE
+        return None
 
     def truth_of(self, value: Value) -> bool | None:
         """What a condition is on a Neuron host, or None."""

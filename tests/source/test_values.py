@@ -16,3 +16,11 @@ def test_attribute_of_an_object_made_in_another_file(tmp_path):
     )
     assert not part.not_looked_at
     assert {(f.location.path, f.location.line) for f in part.findings} >= {("main.py", 4)}
+
+
+def test_branches_that_multiply_end(tmp_path):
+    """Sixty choices in a row are 2**60 ways; the audit takes none of them."""
+    steps = "".join(f"    x = x + y if x > {i} else x * y.size({i})\n" for i in range(60))
+    code = f"import torch\ndef f(x, y):\n{steps}    if x:\n        x.cuda()\n    return x\n"
+    part = judge_files(tmp_path, {"deep.py": code})
+    assert any(f.location.line == 64 for f in part.findings)
