@@ -1,8 +1,8 @@
 """``torch.compile`` with the backend of the device that is there.
 
-``backend="inductor"`` is ``torch.compile``'s documented default, so CUDA and the CPU see no change;
-on Neuron the backend is ``"neuron"``. Inductor's ``mode`` and ``options`` say nothing to another
-backend: on Neuron they are left out.
+The seam answers PyTorch's own default where the device is not Neuron's, so CUDA and the CPU see no
+change; on Neuron the backend is ``"neuron"``. Inductor's ``mode`` and ``options`` say nothing to
+another backend: on Neuron they are left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TITLE = "Compile with the backend of the device that is there"
 def fix(finding: Finding, source: Source, project: Project) -> Any:
     backend = f"{seam('compile_backend')}()"
     call = source.at(finding, ast.Call)
-    if finding.context.guarded_by:
+    if patterns.is_guarded(finding):
         return None
     if call is None:
         node = source.at(finding, ast.Attribute) or source.at(finding, ast.Name)
@@ -36,7 +36,8 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
     if given is None:
         edits.append(patterns.last_argument(source, call, f"backend={backend}"))
     elif isinstance(given.value, ast.Constant) and given.value.value == "inductor":
-        edits.append(patterns.replace(source, given.value, backend))
+        neuron = f'{patterns.device_name()} != "neuron" else "neuron"'
+        edits.append(patterns.after(source, given.value, f" if {neuron}"))
     else:
         return Left(
             finding,

@@ -18,15 +18,21 @@ from neuronport.codemods.engine import patterns
 from neuronport.codemods.engine.model import Change, Edit, Left, seam
 from neuronport.codemods.engine.project import Project
 from neuronport.codemods.engine.source import Source
-from neuronport.findings import Finding, FixSafety
+from neuronport.findings import Confidence, Finding, FixSafety
 
 TITLE = "Ask for a device instead of CUDA"
 late = True
 _QUIET = frozenset(["cuda-availability-gate", "accelerator-branch", "cuda-flag"])
 """Rules that speak of the guard, not of what it guards."""
 
+_HARMLESS = ("api/env:", "api/torch.backends.")
+"""Settings for CUDA that say nothing elsewhere."""
+_MOVES = frozenset(["api/torch.Tensor.cuda", "api/torch.nn.Module.cuda"])
+
 
 def fix(finding: Finding, source: Source, project: Project, state: Any) -> Any:
+    if finding.rule == "cuda-device-gate":
+        return _gate(finding, source, project, state)
     if finding.rule != "api/torch.cuda.is_available":
         return None
     call = source.at(finding, ast.Call)
@@ -34,6 +40,9 @@ def fix(finding: Finding, source: Source, project: Project, state: Any) -> Any:
         return Left(finding, "unclear", "the function is handed on, not called", _WAYS)
     top: ast.AST = call
     positive = True
+    if _only_raises(source, call):
+        edit = patterns.replace(source, call, f"{seam('is_accelerated')}()")
+        return Change(finding, "cuda-guard", FixSafety.REVIEW, TITLE, (edit,))
     parent = source.parent(top)
     while isinstance(parent, ast.UnaryOp | ast.BoolOp):
         if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.Or) is positive:
@@ -54,7 +63,7 @@ def fix(finding: Finding, source: Source, project: Project, state: Any) -> Any:
         return _if(finding, source, project, state, call, parent, positive)
     if isinstance(parent, ast.IfExp) and parent.test is top:
         guarded = [parent.body if positive else parent.orelse]
-        return _guard(finding, source, project, state, call, guarded)
+        return _guard(finding, source, project, state, _asks(source, call), guarded)
     if isinstance(parent, ast.keyword) and parent.arg == "pin_memory":
         return Left(finding, "cuda-only", "memory is pinned for CUDA; Neuron does without", _WAYS)
     if positive and isinstance(parent, ast.Assign) and len(parent.targets) == 1:
@@ -79,7 +88,79 @@ def _if(
 ) -> Any:
     if _asks_others(source, node):
         return _branch(finding, source, node, call)
-    return _guard(finding, source, project, state, call, node.body if positive else node.orelse)
+    guarded = node.body if positive else node.orelse
+    return _guard(finding, source, project, state, _asks(source, call), guarded)
+
+
+def _asks(source: Source, call: ast.Call) -> tuple[Edit, ...]:
+    return (patterns.replace(source, call, f"{seam('is_accelerated')}()"),)
+
+
+def _only_raises(source: Source, call: ast.Call) -> bool:
+    """``if args.cuda and not torch.cuda.is_available(): raise …``."""
+    asked = source.parent(call)
+    if not isinstance(asked, ast.UnaryOp) or not isinstance(asked.op, ast.Not):
+        return False
+    top: ast.AST = asked
+    parent = source.parent(top)
+    if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
+        top, parent = parent, source.parent(parent)
+    return (
+        isinstance(parent, ast.If)
+        and parent.test is top
+        and not parent.orelse
+        and all(isinstance(s, ast.Raise) for s in parent.body)
+    )
+
+
+# ---- gates ----------------------------------------------------------------------------------------
+
+
+def _gate(finding: Finding, source: Source, project: Project, state: Any) -> Any:
+    """``if device.type == "cuda":`` lets Neuron in, where all that it guards is ported.
+
+    CUDA's answer and that of every other device stay what they were.
+    """
+    ways = (
+        'device.type != "cpu", or a test for the ability that is meant',
+        "torch.device(name).type instead of cutting the text or a list of names",
+    )
+    node = source.at(finding, ast.Constant)
+    if node is None or node.value != "cuda":
+        return Left(finding, "by-hand", "what the branch is for is not known", ways)
+    asked = source.parent(node)
+    quoted = source.text_of(node)
+    both = f"({quoted}, {quoted.replace('cuda', 'neuron')})"
+    edits: tuple[Edit, ...]
+    if isinstance(asked, ast.Compare) and len(asked.ops) == 1 and asked.comparators[0] is node:
+        if not isinstance(asked.ops[0], ast.Eq):
+            return Left(finding, "by-hand", "the branch is for what is not CUDA", ways)
+        _, left = source.span(asked.left)
+        _, end = source.span(node)
+        if ")" in source.text[left : source.span(node)[0]]:
+            return Left(finding, "by-hand", "", ways)
+        edits = (Edit(left, end, f" in {both}"),)
+    elif (
+        isinstance(asked, ast.Call)
+        and isinstance(asked.func, ast.Attribute)
+        and asked.func.attr == "startswith"
+        and asked.args == [node]
+    ):
+        edits = (patterns.replace(source, node, both),)
+    else:
+        return Left(finding, "by-hand", "what the branch is for is not known", ways)
+    top: ast.AST = asked
+    parent = source.parent(top)
+    while isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
+        top, parent = parent, source.parent(parent)
+    if isinstance(parent, ast.IfExp) and parent.test is top:
+        inside = _inside(source, project, [parent.body])
+        if {f.rule for f in inside} - _MOVES:
+            return _together(finding, source, project, state, edits, inside, FixSafety.SAFE)
+        return Left(finding, "by-hand", "the other branch is for every other device", ways)
+    if not isinstance(parent, ast.If) or parent.test is not top:
+        return Left(finding, "by-hand", "what depends on the answer is not followed", ways)
+    return _guard(finding, source, project, state, edits, parent.body)
 
 
 def _guard(
@@ -87,18 +168,22 @@ def _guard(
     source: Source,
     project: Project,
     state: Any,
-    call: ast.Call,
+    edits: tuple[Edit, ...],
     guarded: Any,
 ) -> Any:
-    spans = [source.span(node) for node in guarded]
-    inside = [
-        f
-        for f in project.findings.get(source.path, ())
-        if any(
-            a <= source.place(f.location)[0] and source.place(f.location)[1] <= b for a, b in spans
-        )
-    ]
-    return _together(finding, source, project, state, call, inside, FixSafety.SAFE)
+    inside = _inside(source, project, guarded)
+    return _together(finding, source, project, state, edits, inside, FixSafety.SAFE)
+
+
+def _inside(source: Source, project: Project, nodes: Any) -> list[Finding]:
+    """The findings in some nodes."""
+    spans = [source.span(node) for node in nodes]
+    found = []
+    for finding in project.findings.get(source.path, ()):
+        start, end = source.place(finding.location)
+        if any(a <= start and end <= b for a, b in spans):
+            found.append(finding)
+    return found
 
 
 def _together(
@@ -106,7 +191,7 @@ def _together(
     source: Source,
     project: Project,
     state: Any,
-    call: ast.Call,
+    edits: tuple[Edit, ...],
     inside: list[Finding],
     safety: FixSafety,
 ) -> Any:
@@ -115,6 +200,8 @@ def _together(
     dealt = 0
     for other in inside:
         if other.rule in _QUIET or other.rule == finding.rule:
+            continue
+        if other.confidence is Confidence.POSSIBLE or other.rule.startswith(_HARMLESS):
             continue
         if state.is_converted(other):
             dealt += 1
@@ -136,8 +223,7 @@ def _together(
         return Left(finding, "needs-a-person", "nothing it guards is known to need a device", _WAYS)
     if any(c.safety is not FixSafety.SAFE for c in changes):
         safety = FixSafety.REVIEW
-    edit = patterns.replace(source, call, f"{seam('is_accelerated')}()")
-    own = Change(finding, "cuda-guard", safety, TITLE, (edit,), group)
+    own = Change(finding, "cuda-guard", safety, TITLE, edits, group)
     return [own, *(replace(c, group=group, safety=safety) for c in changes)]
 
 
@@ -189,6 +275,8 @@ def _switch(
     else:
         return Left(finding, "needs-a-person", "", _WAYS)
     words = name
+    folder = source.path.rpartition("/")[0]
+    paths = [p for p in paths if p == source.path or not folder or p.startswith(f"{folder}/")]
     inside = [
         f
         for path in paths
@@ -196,7 +284,7 @@ def _switch(
         if f.context.guarded_by and words in _words(f.context.guarded_by)
     ]
     inside += _choices_by(name, paths, project)
-    return _together(finding, source, project, state, call, inside, FixSafety.REVIEW)
+    return _together(finding, source, project, state, _asks(source, call), inside, FixSafety.REVIEW)
 
 
 def _words(text: str) -> set[str]:
@@ -250,20 +338,9 @@ def _branch(finding: Finding, source: Source, node: ast.If, call: ast.Call) -> A
     if not (isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute)):
         return Left(finding, "needs-a-person", "", ways)
     torch = source.text_of(func.value.value)
-    body: list[str] = []
-    for stmt in node.body:
-        value = getattr(stmt, "value", None)
-        if not isinstance(stmt, ast.Assign | ast.AnnAssign | ast.Return) or value is None:
-            return Left(finding, "needs-a-person", "the branch does more than choose", ways)
-        inner = value.args[0] if patterns.is_device_call(source, value) else value
-        text = patterns.cuda_text(source, inner)
-        if text is None or stmt.lineno == node.lineno or stmt.lineno != stmt.end_lineno:
-            return Left(finding, "needs-a-person", "the branch does more than choose", ways)
-        quote = "'" if source.text_of(inner).lstrip("fF").startswith("'") else '"'
-        start, _ = source.span(stmt)
-        a, b = source.span(inner)
-        whole = source.text_of(stmt)
-        body.append(f"{whole[: a - start]}{quote}neuron{quote}{whole[b - start :]}")
+    spots = _chosen(source, node.body, node.lineno)
+    if not spots:
+        return Left(finding, "needs-a-person", "the branch does more than choose", ways)
     first = node.body[0]
     indent = source.text[source.line_start(node.lineno) : source.span(node)[0]]
     deep = source.text[source.line_start(first.lineno) : source.span(first)[0]]
@@ -275,7 +352,13 @@ def _branch(finding: Finding, source: Source, node: ast.If, call: ast.Call) -> A
     text_ = (
         f'{head}{indent}elif hasattr({torch}, "neuron") and {torch}.neuron.is_available():{newline}'
     )
-    text_ += "".join(f"{deep}{line}{newline}" for line in body)
+    start = source.line_start(first.lineno)
+    block = source.text[start:at]
+    if source.has_comment(start, at):
+        return Left(finding, "comment-inside", "the branch is explained by comments", ways)
+    for a, b, new in sorted(spots, reverse=True):
+        block = block[: a - start] + new + block[b - start :]
+    text_ += block if block.endswith(("\n", "\r")) else block + newline
     spans = tuple(source.span(n) for n in (*node.body, call))
     others: list[ast.AST] = []
     current: ast.AST | None = node.orelse[0] if len(node.orelse) == 1 else None
@@ -290,3 +373,26 @@ def _branch(finding: Finding, source: Source, node: ast.If, call: ast.Call) -> A
         (Edit(at, at, text_),),
         covers=(*spans, *(source.span(o) for o in others)),
     )
+
+
+def _chosen(source: Source, body: list[ast.stmt], line: int) -> list[tuple[int, int, str]] | None:
+    """What to write for Neuron in a copy of a branch that only chooses; None: it does more."""
+    spots: list[tuple[int, int, str]] = []
+    for stmt in body:
+        if isinstance(stmt, ast.If) and not patterns.mentions_request([stmt.test]):
+            for part in (stmt.body, stmt.orelse):
+                inner = _chosen(source, part, stmt.lineno)
+                if inner is None:
+                    return None
+                spots += inner
+            continue
+        value = getattr(stmt, "value", None)
+        if not isinstance(stmt, ast.Assign | ast.AnnAssign | ast.Return) or value is None:
+            return None
+        inner_value = value.args[0] if patterns.is_device_call(source, value) else value
+        text = patterns.cuda_text(source, inner_value)
+        if text is None or stmt.lineno == line:
+            return None
+        quote = "'" if "'" in source.text_of(inner_value)[:2] else '"'
+        spots.append((*source.span(inner_value), f"{quote}neuron{quote}"))
+    return spots

@@ -41,7 +41,7 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
         return _current(finding, source)
     if name == "device_count":
         return _count(finding, source)
-    if name not in NAMES or finding.context.guarded_by:
+    if name not in NAMES or patterns.is_guarded(finding):
         return None
     call = source.at(finding, ast.Call)
     node: ast.expr | None = call.func if call is not None else source.at(finding, ast.Attribute)
@@ -68,7 +68,7 @@ def _bf16(finding: Finding, source: Source) -> Any:
             between = source.text[source.span(parent.values[i - 1])[1] : source.span(call)[0]]
             if between.split() == ["and"]:
                 return _change(finding, (Edit(start, end, new),))
-    if finding.context.guarded_by:
+    if patterns.is_guarded(finding):
         return None
     return _change(finding, (patterns.replace(source, call, new),))
 
@@ -84,7 +84,7 @@ def _current(finding: Finding, source: Source) -> Any:
         "get_device() of the project's seam where a device is wanted",
         "torch.get_device_module(device).current_device() where the number is wanted",
     )
-    if call is None or finding.context.guarded_by:
+    if call is None or patterns.is_guarded(finding):
         return None
     parent = source.parent(call)
     wanted = isinstance(parent, ast.keyword) and parent.arg in _DEVICE_WORDS
@@ -98,7 +98,7 @@ def _current(finding: Finding, source: Source) -> Any:
 
 def _count(finding: Finding, source: Source) -> Any:
     call = source.at(finding, ast.Call)
-    if call is None or finding.context.guarded_by:
+    if call is None or patterns.is_guarded(finding):
         return None
     parent = source.parent(call)
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod) and parent.right is call:

@@ -13,6 +13,7 @@ receivers of ``.cuda()`` that may not have ``.to()``.
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 from neuronport.codemods.engine import patterns
@@ -69,7 +70,7 @@ def _method(finding: Finding, source: Source, project: Project) -> Change | Left
             "the method is handed on, not called",
             (".to(device) where it is called",),
         )
-    if finding.context.guarded_by:
+    if patterns.is_guarded(finding):
         return None
     if patterns.has_star(call) or len(call.args) > 2:
         return Left(finding, "unclear", "its arguments are not written out", (".to(device)",))
@@ -125,7 +126,7 @@ def _text(finding: Finding, source: Source, project: Project) -> Change | Left |
             "the text is put together in a way that is not followed",
             ("device_name(index) of the project's seam",),
         )
-    if finding.context.guarded_by:
+    if patterns.is_guarded(finding):
         return None
     parent = source.parent(text.node)
     if isinstance(parent, ast.IfExp) and parent.test is not text.node:
@@ -264,7 +265,7 @@ def _integer(finding: Finding, source: Source, project: Project) -> Change | Lef
         elif method == "to" and call.args and not called:
             node = call.args[0]
         elif called == "torch.device" and len(call.args) == 1 and not call.keywords:
-            if finding.context.guarded_by:
+            if patterns.is_guarded(finding):
                 return None
             start, _ = source.span(call)
             inner, _ = source.span(call.args[0])
@@ -283,7 +284,7 @@ def _integer(finding: Finding, source: Source, project: Project) -> Change | Lef
             "a number is a CUDA device here, by the call's own convention",
             ("torch.device(device_type, index)", "no device map, and model.to(device)"),
         )
-    if finding.context.guarded_by:
+    if patterns.is_guarded(finding):
         return None
     edits = (
         patterns.before(source, node, patterns.get_device()[:-1]),
@@ -361,7 +362,21 @@ def _choice(finding: Finding, source: Source, project: Project) -> Change | Left
                 return _unclear(finding, source, node)
             edits.append(Edit(*cut, ""))
             return _change(finding, source, project, tuple(edits), node, title)
+    if isinstance(asked, ast.Name | ast.Attribute) and not negated:
+        change = by_switch(finding, source)
+        if change is not None and _is_option(asked):
+            note = f"{source.text_of(asked)} then asks for the accelerator that is there"
+            return replace(change, safety=FixSafety.REVIEW, note=note)
     return _unclear(finding, source, node)
+
+
+def _is_option(node: ast.expr) -> bool:
+    """``args.cuda``: set on the command line, most likely."""
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("args", "opt", "options", "opts", "flags", "FLAGS", "hparams", "cfg")
+    )
 
 
 def by_switch(finding: Finding, source: Source) -> Change | None:

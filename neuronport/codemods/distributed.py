@@ -34,7 +34,7 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
 
 def _set_device(finding: Finding, source: Source) -> Any:
     call = source.at(finding, ast.Call)
-    if call is None or finding.context.guarded_by:
+    if call is None or patterns.is_guarded(finding):
         return None
     return Change(
         finding,
@@ -55,7 +55,7 @@ def _is_nccl(node: ast.AST | None) -> bool:
 
 def _backend(finding: Finding, source: Source, project: Project) -> Any:
     call = source.at(finding, ast.Call)
-    if call is None or finding.context.guarded_by:
+    if call is None or patterns.is_guarded(finding):
         return None
     word = patterns.keyword(call, "backend")
     given = word.value if word is not None else call.args[0] if call.args else None
@@ -178,7 +178,7 @@ def _device_ids(finding: Finding, source: Source) -> Any:
     call = source.at(finding, ast.Call)
     if call is None:
         return None
-    if finding.context.guarded_by:
+    if patterns.is_guarded(finding):
         return None
     edits = []
     for i, name in ((1, "device_ids"), (2, "output_device")):

@@ -28,7 +28,7 @@ _NEW = frozenset(["torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mo
 
 
 def fix(finding: Finding, source: Source, project: Project) -> Any:
-    if finding.context.guarded_by:
+    if patterns.is_guarded(finding):
         return None
     call = source.at(finding, ast.Call)
     if finding.rule in ("float16-autocast", "autocast-without-dtype"):

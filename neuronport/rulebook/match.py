@@ -242,7 +242,12 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confid
             return True
     if not given:
         return None if any(k is None for k, _ in event.kwargs) else False
+    while value is not None and value[0] == "if" and view.truth_of(value[1]) is not None:
+        value = value[2] if view.truth_of(value[1]) else value[3]
     choices, complete = _choices(value, view)
+    if "neuron" in choices:
+        # What can be Neuron is not CUDA there.
+        choices = [c for c in choices if not (isinstance(c, str) and c.startswith("cuda"))]
     if not any(_one(condition, choice) for choice in choices):
         return False if complete else None
     for atom in view.follow(value):

@@ -252,8 +252,9 @@ class Truth:
             return False
         if value[0] == "attr" and value[2] in ("type", "device_type", "device"):
             return True
-        if value[0] == "call" and value[1] == ("ref", "builtins.str"):
-            return True
+        if value[0] == "call" and value[1] is not None and value[1][0] == "ref":
+            name = value[1][1]
+            return name == "builtins.str" or "device" in name.rpartition(".")[2].lower()
         if value[0] == "param":
             return "dev" in value[2]
         if value[0] == "v":
@@ -271,8 +272,11 @@ class Truth:
             if lefts is not None and rights is not None:
                 return self._agree([(a == b) is (op == "==") for a in lefts for b in rights])
             for text, other in ((rights, left), (lefts, right)):
-                if _is_cuda(text) and self._is_device(module, other):
-                    return bool(op == "!=")
+                if self._is_device(module, other):
+                    if _is_cuda(text):
+                        return bool(op == "!=")
+                    if text == ["neuron"]:
+                        return bool(op == "==")
             return None
         if op in ("in", "not in"):
             lefts, rights = self.choices(module, left), self.choices(module, right)

@@ -6,6 +6,8 @@ machines without CUDA and without Neuron do what they did before: name them in `
 the project is to use them.
 """
 
+import inspect
+
 import torch
 
 
@@ -127,5 +129,7 @@ def distributed_backend():
 
 
 def compile_backend():
-    """The backend of ``torch.compile``: PyTorch's default, and Neuron's on Neuron."""
-    return "neuron" if device_name() == "neuron" else "inductor"
+    """The backend of ``torch.compile``: Neuron's on Neuron, elsewhere PyTorch's own default."""
+    if device_name() == "neuron":
+        return "neuron"
+    return inspect.signature(torch.compile).parameters["backend"].default

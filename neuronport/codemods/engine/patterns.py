@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from neuronport.codemods.engine.model import Edit, seam
 from neuronport.codemods.engine.source import Source
+from neuronport.findings import Finding
 
 _CUDA = re.compile(r"^cuda(?::(\d+))?$")
 _AVAILABLE = frozenset({"torch.cuda.is_available"})
@@ -193,6 +194,14 @@ def operand(source: Source, node: ast.expr) -> str:
     """The source of an expression, to stand beside ``and``."""
     text = source.text_of(node)
     return f"({text})" if binds_loosely(node) else text
+
+
+_CUDA_WORDS = re.compile(r"cuda|gpu|nccl|triton|flash|available", re.I)
+
+
+def is_guarded(finding: Finding) -> bool:
+    """Whether a place runs only where CUDA is: Neuron skips it, so that nothing has to change."""
+    return bool(_CUDA_WORDS.search(finding.context.guarded_by))
 
 
 ASKED_FIRST = (

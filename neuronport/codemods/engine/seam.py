@@ -63,6 +63,8 @@ def new_module(names: Iterable[str]) -> str:
     """The text of a seam with these functions and what they need."""
     head, pieces = _template()
     wanted = _closure(names)
+    if not any("inspect." in pieces[name].text for name in wanted):
+        head = head.replace("import inspect\n\n", "")
     return head + "".join(f"\n\n{p.text}" for name, p in pieces.items() if name in wanted)
 
 
@@ -73,6 +75,11 @@ def extended(text: str, names: Iterable[str], newline: str) -> str:
     missing = _closure(names) - there
     if not missing:
         return text
+    if any("inspect." in pieces[name].text for name in missing) and "import inspect" not in text:
+        pieces = {
+            name: p._replace(text=p.text.replace("inspect.", '__import__("inspect").'))
+            for name, p in pieces.items()
+        }
     added = "".join(f"\n\n{p.text}" for name, p in pieces.items() if name in missing)
     body = text if text.endswith(newline) else text + newline
     return body + added.replace("\n", newline)

@@ -12,4 +12,4 @@ def prepare(net, args):
         net = torch.compile(net, dynamic=False, backend=compile_backend())
     net = torch.compile(net, backend=compile_backend())
     net = torch.compile(net, mode="max-autotune" if device_name() != "neuron" else None, backend=compile_backend())
-    return torch.compile(net, backend=compile_backend())
+    return torch.compile(net, backend="inductor" if device_name() != "neuron" else "neuron")
