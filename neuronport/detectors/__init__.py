@@ -9,7 +9,8 @@ and, so that the reader emits what it needs, any of ``STRINGS`` (a regular expre
 constants), ``METHODS`` (method and attribute names), ``KEYWORDS`` (keyword arguments of any call),
 ``NAMES`` (parameters, fields, attributes), ``ROOTS`` (first parts of dotted names),
 ``OPERANDS`` (methods whose results matter in arithmetic). ``ONLY``, a set of
-names (for dotted names: their last part), spares it events of other names, and time. What is known
+names (for dotted names: their last part) or a table of sets by kind of event, spares it events of
+other names, and time. What is known
 about Neuron stays in the rule's TOML file; a detector only finds the places.
 """
 
@@ -70,7 +71,8 @@ class Detector:
     names: frozenset[str] = field(default_factory=frozenset)
     roots: frozenset[str] = field(default_factory=frozenset)
     operands: frozenset[str] = field(default_factory=frozenset)
-    only: frozenset[str] | None = None
+    only: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Kind of event → the names it is shown; kinds left out: every name."""
 
 
 @cache
@@ -97,6 +99,15 @@ def all_detectors() -> Mapping[str, Detector]:
                 frozenset(getattr(module, "NAMES", ())),
                 frozenset(getattr(module, "ROOTS", ())),
                 frozenset(getattr(module, "OPERANDS", ())),
-                frozenset(module.ONLY) if hasattr(module, "ONLY") else None,
+                _only(module),
             )
     return found
+
+
+def _only(module: Any) -> Mapping[str, frozenset[str]]:
+    names = getattr(module, "ONLY", None)
+    if names is None:
+        return {}
+    if isinstance(names, Mapping):
+        return {kind: frozenset(of_kind) for kind, of_kind in names.items()}
+    return dict.fromkeys(module.EVENTS, frozenset(names))

@@ -69,10 +69,10 @@ class Judge:
                 continue
             for kind in sorted(detector.events):
                 always, named = self._by_kind.setdefault(kind, ([], {}))
-                if detector.only is None:
+                if kind not in detector.only:
                     always.append(detector)
                 else:
-                    for name in detector.only:
+                    for name in detector.only[kind]:
                         named.setdefault(name, []).append(detector)
         self._paths = frozenset(t.path for t in self.targets)
         self._missing = frozenset.intersection(
@@ -97,7 +97,7 @@ class Judge:
         for event in facts.events:
             for match in matches(event, view, self.book):
                 self._keep(found, self._row(match, event, view, lines, role))
-            for detector in self._listening(event):
+            for detector in self._listening(event, view):
                 for hit in detector.check(event, view):
                     self._keep(
                         found,
@@ -126,14 +126,17 @@ class Judge:
             )
         ]
 
-    def _listening(self, event: Event) -> Sequence[Detector]:
+    def _listening(self, event: Event, view: ModuleView) -> Sequence[Detector]:
         listening = self._by_kind.get(event.kind)
         if listening is None:
             return ()
         always, named = listening
         if not named:
             return always
-        chosen = named.get(event.name.rpartition(".")[2])
+        name = event.name
+        if name[:1] == "@":
+            name = view.index.canonical(name, view.summary)
+        chosen = named.get(name.rpartition(".")[2])
         return always if chosen is None else [*always, *chosen]
 
     @staticmethod

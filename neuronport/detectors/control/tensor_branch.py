@@ -21,12 +21,27 @@ _WORDS = {
     "bool": "an and/or",
     "ifexp": "a conditional expression",
 }
+_NEVER = ("is", "is not", "in", "not in")
+"""Comparisons that give a Python bool without reading a tensor's values, or read them elsewhere."""
+_HOST_CALLS = frozenset(
+    ("ref", f"builtins.{n}")
+    for n in ("isinstance", "issubclass", "hasattr", "len", "callable", "getattr")
+)
+
+
+def _plain(value: Value) -> bool:
+    """A string or None: never compared with the values of a tensor."""
+    return value is not None and value[0] == "const" and isinstance(value[1], str | type(None))
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     value = event.value
     if value is None or value[0] in ("bool", "not", "const", "self", "ref", "lambda", "comp"):
         return  # operands of and, or and not are events of their own
+    if value[0] == "cmp" and (value[2] in _NEVER or _plain(value[1]) or _plain(value[3])):
+        return
+    if value[0] == "call" and value[1] in _HOST_CALLS:
+        return
     sure = _tested(view, value)
     if sure is None:
         return

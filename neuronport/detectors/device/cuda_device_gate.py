@@ -12,6 +12,7 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("str", "use")
 STRINGS = _strings.STRINGS
+ONLY = {"use": ("hasattr", "getattr")}
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

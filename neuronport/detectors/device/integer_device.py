@@ -20,7 +20,9 @@ _RANK = re.compile(
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
-    if event.kind == "use" and event.role != "call":
+    if event.kind == "use" and (
+        event.role != "call" or not (event.kwargs or event.name == "torch.device")
+    ):
         return
     if event.kind == "method" and event.name == "to" and event.args:
         found = _number(event.args[0], view)

@@ -19,7 +19,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.role != "call":
         return
     last = event.name.rpartition(".")[2]
-    if not _NAME.match(last) or event.name.startswith("torch."):
+    if last[:3] not in ("is_", "has") or not _NAME.match(last) or event.name.startswith("torch."):
         return
     name = view.index.canonical(event.name, view.summary)
     if name in conditions()["false"]:

@@ -88,7 +88,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     entry = bool(places.entry(event, view))
     if _only_complex(event, view):
         placed = Confidence.POSSIBLE
-    operator = operators.lookup(spelling, "native", call=call).operator.partition(".")[0]
+    operator = _lookup(spelling, "native", None, call).operator.partition(".")[0]
     where = f", {hot}" if hot else ""
     yield Hit(
         event.span,
@@ -101,6 +101,20 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 
 
 # ---- what the table says ------------------------------------------------------------------------
+
+
+_ANSWERS: dict[tuple[str, str, str | None, str], operators.Answer] = {}
+"""The same calls come again and again; what is known of one is small as text."""
+
+
+def _lookup(
+    spelling: str, target: Target | str, stage: str | None, call: CallFacts
+) -> operators.Answer:
+    key = (spelling, str(target), stage, repr(call))
+    answer = _ANSWERS.get(key)
+    if answer is None:
+        answer = _ANSWERS[key] = operators.lookup(spelling, target, stage=stage, call=call)
+    return answer
 
 
 @cache
@@ -130,7 +144,7 @@ def _answer(
     spelling: str, call: CallFacts, target: Target, hot: bool, entry: bool
 ) -> TargetVerdict | None:
     try:
-        answer = operators.lookup(spelling, target, call=call)
+        answer = _lookup(spelling, target, None, call)
     except UnknownOperatorError:
         return None
     verdict, evidence, confidence = answer.verdict, answer.evidence, answer.confidence
@@ -145,7 +159,7 @@ def _answer(
     stage = operators.DEFAULT_STAGE[target.path]
     stages = {stage: {"forward": verdict}}
     if target.path == "native":
-        compiled = operators.lookup(spelling, target, stage="compiled", call=call)
+        compiled = _lookup(spelling, target, "compiled", call)
         if compiled.verdict is not None:
             stages["compiled"] = {"forward": compiled.verdict}
         if verdict is Verdict.FALLS_BACK:

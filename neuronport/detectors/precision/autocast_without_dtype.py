@@ -13,6 +13,7 @@ from neuronport.source.view import ModuleView
 EVENTS = ("use",)
 _OTHERS = ("cuda", "cpu", "mps", "xpu", "xla", "hpu", "npu", "mtia", "meta")
 """Device types with a default of their own, or with a rule of their own (cuda)."""
+ONLY = ("autocast",)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

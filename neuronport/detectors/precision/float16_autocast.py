@@ -22,6 +22,8 @@ _AUTOCAST = frozenset(
     )
 )
 
+ONLY = ("autocast",)
+
 
 def is_autocast(event: Event, view: ModuleView) -> bool:
     """Whether an event makes an autocast context, or decorates with one."""

@@ -15,6 +15,7 @@ _FILLS = frozenset(("torch.full", "torch.full_like", "torch.where"))
 _INFINITIES = frozenset(
     ("math.inf", "torch.inf", "numpy.inf", "numpy.Inf", "numpy.NINF", "numpy.PINF")
 )
+ONLY = frozenset(METHODS) | frozenset(n.rpartition(".")[2] for n in _FILLS)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -14,6 +14,7 @@ METHODS = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "take
 EVENTS = ("use", "method")
 _ARGUMENTS = ("input", "dim", "index", "indices", "src", "value", "reduce", "sparse_grad", "out")
 """Other arguments: another ``scatter``, of a plot."""
+ONLY = frozenset(METHODS)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -14,6 +14,7 @@ from neuronport.source.view import ModuleView
 EVENTS = ("use",)
 _MAKERS = frozenset(("torch.arange", "torch.randint", "torch.randperm"))
 _INDEXING: WeakKeyDictionary[ModuleView, set[int]] = WeakKeyDictionary()
+ONLY = frozenset(n.rpartition(".")[2] for n in _MAKERS)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -17,6 +17,7 @@ _FACTORIES = frozenset(
 )
 _CLOCKS = ("time.time_ns", "time.perf_counter_ns", "time.monotonic_ns", "builtins.hash")
 _LIMIT = 2**31
+ONLY = frozenset(n.rpartition(".")[2] for n in _FACTORIES) | {"iinfo"}
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

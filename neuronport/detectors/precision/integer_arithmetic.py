@@ -16,6 +16,7 @@ _REDUCTIONS = frozenset(
     f"torch.distributed.{n}" for n in ("all_reduce", "reduce", "reduce_scatter_tensor")
 )
 _PRODUCTS = frozenset(("matmul", "mm", "bmm"))
+ONLY = frozenset(METHODS) | frozenset(n.rpartition(".")[2] for n in _REDUCTIONS)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -12,6 +12,7 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
 _STARTS = frozenset(f"torch.{n}" for n in ("zeros", "tensor", "full", "zeros_like", "as_tensor"))
+ONLY = frozenset(n.rpartition(".")[2] for n in _STARTS)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -26,6 +26,7 @@ _POSITIONS = {
 """Where the index stands, the tensor not counted."""
 METHODS = tuple(_POSITIONS)
 EVENTS = ("item", "method", "use")
+ONLY = {"use": frozenset(_POSITIONS), "method": frozenset(_POSITIONS)}
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

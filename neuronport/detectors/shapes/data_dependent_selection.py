@@ -13,6 +13,7 @@ from neuronport.source.view import ModuleView
 METHODS = tuple(sorted(COUNTING))
 EVENTS = ("use", "method")
 _NAMES = COUNTING | {"where"}
+ONLY = frozenset(_NAMES)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

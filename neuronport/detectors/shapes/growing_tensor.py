@@ -23,6 +23,7 @@ _TOKENS = re.compile(
 )
 _LAYERS = re.compile(r"layer|block|conv|module|stage|head|feature|branch|net|level|scale", re.I)
 _TARGETS: WeakKeyDictionary[ModuleView, dict[tuple[int, int], str]] = WeakKeyDictionary()
+ONLY = frozenset(n.rpartition(".")[2] for n in _JOINS)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

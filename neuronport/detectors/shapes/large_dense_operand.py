@@ -13,6 +13,7 @@ EVENTS = ("use",)
 _FACTORIES = frozenset(f"torch.{n}" for n in ("rand", "randn", "zeros", "ones", "empty"))
 _ELEMENTS = 16_000 * 16_000
 """The reported case: a product of two such matrices did not compile."""
+ONLY = frozenset(n.rpartition(".")[2] for n in _FACTORIES)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -22,6 +22,7 @@ _COLLATORS = {
 }
 """Collators that pad to the longest unless told otherwise; language modelling is often fed chunks
 of one length."""
+ONLY = {"use": frozenset(_COLLATORS), "method": ("pad",)}
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

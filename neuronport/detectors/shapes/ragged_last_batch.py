@@ -14,6 +14,7 @@ EVENTS = ("use",)
 _LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _TRAIN = re.compile(r"train", re.I)
 _OTHER = re.compile(r"(?<!t)eval|valid|(?<![a-z])val|test|infer|predict|dev(?![a-z])", re.I)
+ONLY = ("DataLoader",)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
