@@ -44,6 +44,12 @@ import click
     default="text",
     help="What goes to stdout.",
 )
+@click.option(
+    "--churn",
+    "revisions",
+    metavar="REV1..REV2",
+    help="Count what a port changed between two git revisions (or two folders); writes nothing.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No summary on stderr.")
 def command(
     paths: tuple[str, ...],
@@ -59,6 +65,7 @@ def command(
     exclude: tuple[str, ...],
     no_config: bool,
     form: str,
+    revisions: str | None,
     quiet: bool,
 ) -> None:
     """Rewrite PATHS so that they run on AWS Neuron and still run on CUDA and on the CPU.
@@ -75,6 +82,7 @@ def command(
       3  a named path could not be looked at
     """
     from neuronport import config
+    from neuronport.codemods.churn import of_plan
     from neuronport.codemods.engine import write as writing
     from neuronport.codemods.engine.model import Change
     from neuronport.codemods.engine.plan import Options, make_plan
@@ -93,6 +101,8 @@ def command(
         ) or [default_target()]
     except (TargetError, config.ConfigError) as error:
         _stop(str(error), 2)
+    if revisions:
+        _churn(revisions, named[0], targets, form)
     selection = Selection(
         list(select) or settings.get("select", []), list(ignore) or settings.get("ignore", [])
     )
@@ -144,15 +154,36 @@ def command(
     except (WorkspaceError, OSError) as error:
         _stop(str(error), 2)
     if form == "json":
-        click.echo(
-            json.dumps(_as_json(plan, written), indent=2, sort_keys=True, ensure_ascii=False)
-        )
+        click.echo(_json({**_as_json(plan, written), "churn": of_plan(project, plan).as_json()}))
     elif mode == "diff" and not out:
         for item in plan.rewritten:
             click.echo(writing.diff(item), nl=False)
     if not quiet:
         _summary(plan, written, out or (mode == "write"))
     raise SystemExit(1 if plan.failed else 0)
+
+
+def _churn(words: str, folder: str, targets: Sequence[Any], form: str) -> None:
+    from neuronport.codemods.churn import as_text, churn
+    from neuronport.codemods.engine.revisions import RevisionError, sides
+    from neuronport.workspace import NamedPathError
+
+    try:
+        before, after = sides(words, folder, targets)
+    except RevisionError as error:
+        _stop(str(error), 2)
+    except NamedPathError as error:
+        _stop(str(error), 3)
+    result = churn(before, after)
+    if form == "json":
+        click.echo(_json(result.as_json()))
+    else:
+        click.echo(as_text(result), nl=False)
+    raise SystemExit(0)
+
+
+def _json(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False)
 
 
 def _ask(change: Any, project: Any) -> bool:

@@ -47,7 +47,7 @@ def test_trains_to_the_same_losses_and_only_what_was_declared_is_left(
     copy = tmp_path / "sample"
     shutil.copytree(SAMPLE, copy, ignore=shutil.ignore_patterns("out", "__pycache__"))
     before = losses(copy, tmp_path / "a")
-    project, plan = plan_for(copy, review)
+    _, plan = plan_for(copy, review)
     assert not plan.failed
     declared = {(x.finding.rule, x.finding.location.path) for x in plan.left}
     declared |= {(c.finding.rule, c.file) for c in plan.held_back}

@@ -322,19 +322,20 @@ def rewritten_text(
             names[f"seam:{name}"] = local
             items.append(name if local == name else f"{name} as {local}")
         if items:
-            lines.append(_import_line(module, items, source.newline))
+            lines.append(_import_line(module, items))
     resolved = [_apart(source, Edit(e.start, e.end, resolve(e.text, names))) for e in edits]
     gone = [(e.start, e.end) for e in edits if e.end > e.start]
     resolved += imports.removals(source, gone)
     if lines:
         at, blank = imports.insertion_point(source, first)
-        text = source.newline.join(lines) + source.newline
+        newline = _newline_before(source, at)
+        text = ("\n".join(lines) + "\n").replace("\n", newline)
         if at and source.text[at - 1 : at] not in ("\n", "\r"):
-            text = source.newline + text
+            text = newline + text
         if blank:
-            text = source.newline + text
+            text = newline + text
         elif not has_imports(source) and source.text[at : at + 1].strip():
-            text += source.newline
+            text += newline
         resolved.append(Edit(at, at, text))
     try:
         return apply(source.text, resolved)
@@ -361,12 +362,21 @@ def has_imports(source: Source) -> bool:
     return any(isinstance(s, ast.Import | ast.ImportFrom) for s in source.tree.body)
 
 
-def _import_line(module: str, items: Sequence[str], newline: str) -> str:
+def _newline_before(source: Source, at: int) -> str:
+    """How the line before a place ends: a file may end its lines in several ways."""
+    line = source.lines[source.line_of(at) - 2] if at else ""
+    for newline in ("\r\n", "\n", "\r"):
+        if line.endswith(newline):
+            return newline
+    return source.newline
+
+
+def _import_line(module: str, items: Sequence[str]) -> str:
     line = f"from {module} import {', '.join(items)}"
     if len(line) <= 100:
         return line
-    inner = "".join(f"    {item},{newline}" for item in items)
-    return f"from {module} import ({newline}{inner})"
+    inner = "".join(f"    {item},\n" for item in items)
+    return f"from {module} import (\n{inner})"
 
 
 def _imported(source: Source, module: str) -> dict[str, str]:

@@ -1,0 +1,135 @@
+"""Churn: lines and references between two trees, told apart as a person would."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from neuronport.cli import cli
+from neuronport.codemods.churn import Side, compare, divergence, platform_lines, remaining
+from neuronport.data import data_folder
+from tests.codemods.porting import plant
+
+SCHEMA = json.loads((data_folder("schemas") / "churn.json").read_text("utf-8"))
+OLD = 'import torch\nx = torch.zeros(3, device="cuda")\ny = x.cuda()\nprint(y)\n'
+NEW = 'import torch\nx = torch.zeros(3, device="cpu")\ny = x\nprint(y)\nprint(x)\n'
+
+
+def counts(before: dict[str, str], after: dict[str, str]) -> dict[str, tuple[int, int, int, int]]:
+    return {
+        f.path: (f.lines.added, f.lines.removed, f.lines.changed, f.lines.moved)
+        for f in compare(before, after)
+    }
+
+
+def test_nothing() -> None:
+    assert counts({"a": "1\n"}, {"a": "1\n"}) == {}
+
+
+def test_changed_added_removed() -> None:
+    before = {"a": "one\ntwo\nthree\n", "b": "gone\n"}
+    after = {"a": "one\n2\nthree\nfour\n", "c": "come\nand stay\n"}
+    assert counts(before, after) == {"a": (1, 0, 1, 0), "b": (0, 1, 0, 0), "c": (2, 0, 0, 0)}
+
+
+def test_moved_within_and_between_files() -> None:
+    assert counts({"a": "first\nsecond\nthird\n"}, {"a": "second\nthird\nfirst\n"}) == {
+        "a": (0, 0, 0, 1)
+    }
+    before = {"a": "keep\nmoves away\n", "b": "other\n"}
+    after = {"a": "keep\n", "b": "other\nmoves away\n"}
+    assert counts(before, after) == {"a": (0, 0, 0, 0), "b": (0, 0, 0, 1)}
+    # Closing brackets come and go everywhere: they are not moved.
+    assert counts({"a": "x\n)\n"}, {"a": "x\n", "b": ")\n"}) == {
+        "a": (0, 1, 0, 0),
+        "b": (1, 0, 0, 0),
+    }
+
+
+def test_divergence_is_the_mean_distance_of_pairs() -> None:
+    a, b = {("f", 1), ("f", 2)}, {("f", 2), ("f", 3)}
+    assert divergence([a, a]) == 0
+    assert divergence([a, b]) == pytest.approx(1 - 1 / 3)
+    assert divergence([a, a, b]) == pytest.approx(2 * (1 - 1 / 3) / 3)
+    assert divergence([a, {("g", 1)}]) == 1
+
+
+def test_lines_of_platforms() -> None:
+    text = (
+        "import torch\n"
+        "if torch.cuda.is_available():\n"
+        "    a = 1\n"
+        "elif hasattr(torch, 'neuron') and torch.neuron.is_available():\n"
+        "    a = 2\n"
+        "else:\n"
+        "    a = 3\n"
+        "if device.type in ('cuda', 'neuron'):\n"
+        "    b = 1\n"
+        "if device.type != 'cuda':\n"
+        "    c = 1\n"
+        "if verbose:\n"
+        "    d = 1\n"
+    )
+    lines = platform_lines(Side("x", {"a.py": text, "b.txt": "cuda"}, []))
+    assert {n for _, n in lines["cuda"]} == {1, 2, 3, 8, 9, 10, 12, 13}
+    assert {n for _, n in lines["neuron"]} == {1, 2, 4, 5, 8, 9, 10, 11, 12, 13}
+    assert {n for _, n in lines["cpu"]} == {1, 2, 4, 7, 8, 10, 11, 12, 13}
+
+
+def run(folder: Path, *arguments: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *arguments],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+
+
+def test_between_revisions_and_folders(tmp_path: Path) -> None:
+    repository = tmp_path / "r"
+    plant(repository, {"a.py": OLD, "notes.txt": "one\n"})
+    run(repository, "init", "-q")
+    run(repository, "add", ".")
+    run(repository, "commit", "-qm", "one")
+    plant(repository, {"a.py": NEW})
+    run(repository, "commit", "-qam", "two")
+    done = CliRunner().invoke(
+        cli, ["port", str(repository), "--churn", "HEAD~1..HEAD", "--format", "json"]
+    )
+    assert done.exit_code == 0, done.output
+    data = json.loads(done.stdout)
+    jsonschema.validate(data, SCHEMA)
+    assert data["lines"] | {"bytes_changed": 0} == {
+        "added": 1, "removed": 0, "changed": 2, "moved": 0, "bytes_changed": 0
+    }  # fmt: skip
+    assert data["code_base"]["files"] == 2
+    assert data["code_base"]["files_touched"] == 1
+    assert data["references"]["converted"] == 2
+    assert data["references"]["left"] == 0
+    assert data["references"]["share_converted"] == 1
+    assert data["references"]["by_rule"]["hardcoded-cuda-device"] == {"converted": 1, "left": 0}
+    old, new = tmp_path / "old", tmp_path / "new"
+    plant(old, {"a.py": OLD, "notes.txt": "one\n"})
+    plant(new, {"a.py": NEW, "notes.txt": "one\n"})
+    again = CliRunner().invoke(cli, ["port", "--churn", f"{old}..{new}", "--format", "json"])
+    folders = json.loads(again.stdout)
+    assert {k: v for k, v in folders.items() if k not in ("before", "after")} == {
+        k: v for k, v in data.items() if k not in ("before", "after")
+    }
+    text = CliRunner().invoke(cli, ["port", str(repository), "--churn", "HEAD~1..HEAD"])
+    assert "2 converted, 0 left (100.0%)" in text.stdout
+
+
+@pytest.mark.parametrize("words", ["HEAD", "nothing..HEAD", "--output=x..HEAD"])
+def test_what_is_no_revision(words: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["port", str(tmp_path), "--churn", words])
+    assert done.exit_code == 2
+
+
+def test_nothing_left_costs_nothing() -> None:
+    assert remaining([]) == (0, 0)
