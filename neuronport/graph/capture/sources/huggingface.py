@@ -1,0 +1,234 @@
+"""A Hugging Face configuration: a folder or ``config.json``, built without weights.
+
+The task is the first class that ``architectures`` names, else the configuration's model with a
+head for language. Inputs are those the configuration calls for: tokens, pixels, audio features.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from neuronport.graph.capture.model import InputSet, Model, NamingError
+from neuronport.graph.capture.sources import Request
+from neuronport.graph.capture.sources import _given as given
+
+ORDER = 25
+
+
+def _config_file(request: Request) -> str:
+    if os.path.isdir(request.named):
+        return os.path.join(request.named, "config.json")
+    return request.named
+
+
+def accepts(request: Request) -> bool:
+    file = _config_file(request)
+    if not (file.endswith(".json") and os.path.isfile(file)):
+        return False
+    with open(file, encoding="utf-8") as stream:
+        data = json.load(stream)
+    return isinstance(data, dict) and ("model_type" in data or "architectures" in data)
+
+
+def model(request: Request) -> Model:
+    try:
+        import transformers
+    except ImportError:
+        raise NamingError("a transformers configuration needs the package transformers") from None
+    with open(_config_file(request), encoding="utf-8") as stream:
+        data = json.load(stream)
+    for override in request.overrides:
+        key, _, value = override.partition("=")
+        try:
+            data[key] = json.loads(value)
+        except ValueError:
+            data[key] = value
+    kind = data.get("model_type", "")
+    try:
+        # pops what names the class; a copy keeps the rest as it is
+        config = transformers.AutoConfig.for_model(**{**data, "model_type": kind})
+    except (ValueError, KeyError) as error:
+        raise NamingError(f"transformers {transformers.__version__}: {error}") from None
+    return of_config(config, request)
+
+
+def of_config(config: Any, request: Request, cls: Any = None) -> Model:
+    """The model of a configuration object."""
+    chosen = cls or _class(config)
+    dtype = getattr(torch, request.dtype) if request.dtype else _dtype(config)
+
+    def build() -> torch.nn.Module:
+        previous = torch.get_default_dtype()
+        torch.set_default_dtype(dtype)
+        try:
+            built = (
+                chosen._from_config(config) if hasattr(chosen, "_from_config") else chosen(config)
+            )
+        finally:
+            torch.set_default_dtype(previous)
+        assert isinstance(built, torch.nn.Module)
+        return built
+
+    def sets(module: torch.nn.Module) -> Sequence[InputSet]:
+        if request.inputs:
+            return given.written(request)
+        return _inputs(module, config, request)
+
+    def training(module: torch.nn.Module) -> Sequence[InputSet]:
+        if request.inputs:
+            return given.written(request)
+        return _training(module, config, request)
+
+    return Model(f"{config.model_type}: {chosen.__name__}", "transformers", build, sets, training)
+
+
+def _class(config: Any) -> Any:
+    import transformers
+
+    for name in config.architectures or ():
+        found = getattr(transformers, name, None)
+        if found is not None:
+            return found
+    for auto in (
+        "AutoModelForCausalLM",
+        "AutoModelForSeq2SeqLM",
+        "AutoModelForImageTextToText",
+        "AutoModelForMaskedLM",
+        "AutoModelForImageClassification",
+        "AutoModelForSpeechSeq2Seq",
+        "AutoModelForCTC",
+        "AutoModel",
+    ):
+        mapping = getattr(transformers, auto)._model_mapping
+        if type(config) in mapping:
+            found = mapping[type(config)]
+            return found[0] if isinstance(found, tuple) else found
+    raise NamingError(f"transformers has no model for {type(config).__name__}")
+
+
+def _dtype(config: Any) -> torch.dtype:
+    found = getattr(config, "dtype", None) or getattr(config, "torch_dtype", None)
+    if isinstance(found, str):
+        found = getattr(torch, found.removeprefix("torch."), None)
+    return found if isinstance(found, torch.dtype) else torch.float32
+
+
+# -- inputs -----------------------------------------------------------------------------------------
+
+
+def _inputs(module: torch.nn.Module, config: Any, request: Request) -> list[InputSet]:
+    main = getattr(module, "main_input_name", "input_ids")
+    tensors = _tensors(module, config, request, main)
+    if main == "input_ids" and _generates(module, config):
+        return _generation(module, config, request, tensors)
+    if "use_cache" in _parameters(module):
+        tensors["use_cache"] = False
+    return [InputSet("forward", (), tensors)]
+
+
+def _training(module: torch.nn.Module, config: Any, request: Request) -> list[InputSet]:
+    main = getattr(module, "main_input_name", "input_ids")
+    tensors = _tensors(module, config, request, main)
+    names = _parameters(module)
+    if "use_cache" in names:
+        tensors["use_cache"] = False
+    if "labels" in names:
+        tensors["labels"] = _labels(module, config, request, tensors)
+    return [InputSet("training", (), tensors, training=True)]
+
+
+def _parameters(module: torch.nn.Module) -> set[str]:
+    import inspect
+
+    return set(inspect.signature(module.forward).parameters)
+
+
+def _text(config: Any) -> Any:
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def _tensors(module: torch.nn.Module, config: Any, request: Request, main: str) -> dict[str, Any]:
+    text = _text(config)
+    vocabulary = getattr(text, "vocab_size", None) or 32
+    tokens = torch.randint(0, vocabulary, (request.batch, request.sequence))
+    names = _parameters(module)
+    if main == "pixel_values":
+        vision = getattr(config, "vision_config", config)
+        size = getattr(vision, "image_size", 224) or 224
+        height, width = (size, size) if isinstance(size, int) else tuple(size)[:2]
+        channels = getattr(vision, "num_channels", 3)
+        found = {"pixel_values": torch.randn(request.batch, channels, height, width)}
+        if "input_ids" in names and "decoder_input_ids" not in names:
+            found["input_ids"] = tokens
+        return found
+    if main == "input_features":
+        bins = getattr(config, "num_mel_bins", 80)
+        length = 2 * getattr(config, "max_source_positions", 1500)
+        return {
+            "input_features": torch.randn(request.batch, bins, length),
+            "decoder_input_ids": tokens,
+        }
+    if main == "input_values":
+        return {"input_values": torch.randn(request.batch, 16000)}
+    if main != "input_ids":
+        raise NamingError(f"no inputs for a main input {main!r}: give --input NAME=EXPRESSION")
+    found = {"input_ids": tokens}
+    if getattr(config, "is_encoder_decoder", False):
+        found["decoder_input_ids"] = tokens.clone()
+    return found
+
+
+def _labels(module: torch.nn.Module, config: Any, request: Request, tensors: dict[str, Any]) -> Any:
+    name = type(module).__name__
+    if "SequenceClassification" in name or "ImageClassification" in name:
+        return torch.randint(0, config.num_labels, (request.batch,))
+    like = tensors.get("decoder_input_ids", tensors.get("input_ids"))
+    if like is None:
+        raise NamingError(f"no labels are known for {name}: give --input labels=EXPRESSION")
+    return like.clone()
+
+
+def _generates(module: torch.nn.Module, config: Any) -> bool:
+    import transformers
+
+    if getattr(config, "is_encoder_decoder", False):
+        return False
+    mapping = transformers.AutoModelForCausalLM._model_mapping
+    return (
+        type(config) in mapping
+        and "past_key_values" in _parameters(module)
+        and hasattr(module, "generate")
+        and module.__class__.__name__ == getattr(mapping[type(config)], "__name__", "")
+    )
+
+
+def _generation(
+    module: torch.nn.Module, config: Any, request: Request, tensors: dict[str, Any]
+) -> list[InputSet]:
+    """A prefill, and one decode step over a cache of fixed length."""
+    from transformers import DynamicCache
+
+    length = request.cache or request.sequence
+    prefill = InputSet("prefill", (), {**tensors, "use_cache": True})
+    cache = DynamicCache(config=config)
+    text = _text(config)
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    width = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    dtype = next(module.parameters()).dtype
+    shape = (request.batch, heads, length, width)
+    try:
+        for layer in range(text.num_hidden_layers):
+            cache.update(torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype), layer)
+    except Exception:
+        return [prefill]  # caches of other forms (state spaces, latent attention)
+    step = {
+        "input_ids": tensors["input_ids"][:, :1],
+        "past_key_values": cache,
+        "use_cache": True,
+    }
+    return [prefill, InputSet("decode", (), step, cache=True)]
