@@ -17,7 +17,6 @@ from neuronport.findings import (
     Confidence,
     Context,
     Effort,
-    Evidence,
     EvidenceKind,
     Finding,
     Related,
@@ -28,10 +27,12 @@ from neuronport.findings import (
 from neuronport.graph import source
 from neuronport.graph.record import Failure, Graph, Node, Record, Site
 from neuronport.graph.verdicts import Judged, NodeVerdicts, stage_of
-from neuronport.operators import DEFAULT_STAGE, workarounds
+from neuronport.operators import DEFAULT_STAGE, Status, workarounds
+from neuronport.rulebook.load import rulebook
+from neuronport.rulebook.model import Spec
 from neuronport.targets import Target, resolve
 
-_OPERATOR_RULE = "operator-support"
+_OPERATOR_RULE, _BRANCH_RULE, _READ_RULE = "operator-support", "tensor-branch", "host-read"
 _UNBACKED = re.compile(r"\bu\d+\b")
 _READS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero")
 _MERGED_AREAS = frozenset(("operators", "shapes", "control"))
@@ -82,28 +83,22 @@ def _stage(target: str, mode: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GraphRule:
-    """A rule of ``rules/understanding/graph.toml``."""
+    """A rule of the audit's, and what a graph adds to it (``rules/understanding/graph.toml``)."""
 
-    id: str
-    title: str
-    area: str
-    effort: Effort
-    why: str
+    spec: Spec
+    operators: tuple[str, ...]
+    """Families whose results have sizes that it speaks of; ``*``: all that no other rule names."""
     verdict: Mapping[str, Mapping[str, Verdict]]
     """Path → stage → verdict."""
-    evidence: tuple[Evidence, ...]
 
     def judged(self, target: Target, stage: str) -> Judged:
-        from neuronport.operators.tables import Status
-
-        verdict = self.verdict[target.path][stage]
-        evidence = tuple(e for e in self.evidence if e.path in ("", target.path))
+        evidence = self.spec.evidence_for(target.path)
         weak = all(e.kind is EvidenceKind.INFERRED for e in evidence)
         return Judged(
-            Status.UNSUPPORTED if verdict is Verdict.BREAKS else Status.SLOW,
-            verdict,
+            Status.UNKNOWN,
+            self.verdict[target.path][stage],
             Confidence.LIKELY if weak else Confidence.CERTAIN,
-            evidence,
+            tuple(evidence),
         )
 
 
@@ -111,24 +106,26 @@ class GraphRule:
 def graph_rules() -> Mapping[str, GraphRule]:
     with (data_folder("rules") / "understanding" / "graph.toml").open("rb") as stream:
         data = tomllib.load(stream)
+    book = rulebook()
     return {
         name: GraphRule(
-            name,
-            row["title"],
-            row["area"],
-            Effort(row["effort"]),
-            row["why"].strip(),
+            book.rules[name],
+            tuple(row.get("operators", ())),
             {
-                path: {stage: Verdict(word) for stage, word in stages.items()}
-                for path, stages in row["verdict"].items()
+                path: {stage: Verdict(word) for stage, word in row[path].items()}
+                for path in ("native", "xla")
             },
-            tuple(
-                Evidence(EvidenceKind(e["kind"]), e["source"], e["says"], e.get("path", ""))
-                for e in row["evidence"]
-            ),
         )
         for name, row in data.items()
     }
+
+
+@cache
+def _rule_of_size(family: str) -> str:
+    """The rule about sizes that speaks of an operator."""
+    rules = graph_rules()
+    named = next((name for name, rule in rules.items() if family in rule.operators), "")
+    return named or next(name for name, rule in rules.items() if "*" in rule.operators)
 
 
 def find(
@@ -144,7 +141,7 @@ def find(
             _operator(groups, graph, item)
             _shape(groups, graph, item, known, targets)
             if item.node.operator.startswith(_READS):
-                _by_rule(groups, "host-read", graph, item.node, targets)
+                _by_rule(groups, _READ_RULE, graph, item.node, targets)
     found = [f for g in groups.values() if (f := _finding(g, targets)) is not None]
     found += _branches(record, targets)
     return fingerprinted(_without_doubles(found))
@@ -168,7 +165,7 @@ def _operator(
             _OPERATOR_RULE,
             "operators",
             Effort.HOURS,
-            "An operator that the device does not run, or runs badly",
+            rulebook().rules[_OPERATOR_RULE].title,
             family,
             item.node.site,
         )
@@ -194,12 +191,13 @@ def _shape(
     } - known
     known |= new
     if new and not node.symbolic:
-        _by_rule(groups, "data-dependent-shape", graph, node, targets)
-        # the table's word on the operator and the shape's are about the same thing
         family = node.operator.partition(".")[0]
+        rule = _rule_of_size(family)
+        _by_rule(groups, rule, graph, node, targets)
+        # the table's word on the operator and the shape's are about the same thing
         same = groups.pop(_key(_OPERATOR_RULE, node.site, family), None)
         if same is not None:
-            groups[_key("data-dependent-shape", node.site, family)].take(same)
+            groups[_key(rule, node.site, family)].take(same)
 
 
 def _by_rule(
@@ -209,7 +207,8 @@ def _by_rule(
     node: Node,
     targets: Sequence[Target],
 ) -> None:
-    spec = graph_rules()[rule]
+    known = graph_rules()[rule]
+    spec = known.spec
     family = node.operator.partition(".")[0]
     key = _key(rule, node.site, family)
     group = groups.get(key)
@@ -218,7 +217,7 @@ def _by_rule(
     group.add(
         graph,
         node,
-        {str(t): {s: spec.judged(t, s) for s in spec.verdict[t.path]} for t in targets},
+        {str(t): {s: known.judged(t, s) for s in known.verdict[t.path]} for t in targets},
     )
 
 
@@ -312,11 +311,11 @@ def _message(group: _Group, by_target: Mapping[str, TargetVerdict], modules: Seq
             for when in j.because
         }
     )
-    head = {
-        _OPERATOR_RULE: f"the graph runs {what}{where}",
-        "data-dependent-shape": f"the size of what {what} gives depends on values{where}",
-        "host-read": f"{what} reads a value back{where}",
-    }[group.rule]
+    head = f"the size of what {what} gives depends on values{where}"
+    if group.rule == _OPERATOR_RULE:
+        head = f"the graph runs {what}{where}"
+    elif group.rule == _READ_RULE:
+        head = f"{what} reads a value back{where}"
     if because and group.rule == _OPERATOR_RULE:
         head += f" with {because[0]}"
     said = _stage_words(by_target)
@@ -353,7 +352,8 @@ def _library(nodes: Sequence[Node]) -> tuple[Related, ...]:
 
 def _branches(record: Record, targets: Sequence[Target]) -> list[Finding]:
     """Conditions on values, from what stopped export or was assumed, and from graph breaks."""
-    spec = graph_rules()["data-dependent-branch"]
+    rule = graph_rules()[_BRANCH_RULE]
+    spec = rule.spec
     groups: dict[tuple[str, int], tuple[Site, str]] = {}
     for failure in (*record.failures, *record.breaks):
         site = failure.user or failure.library
@@ -367,8 +367,8 @@ def _branches(record: Record, targets: Sequence[Target]) -> list[Finding]:
     for site, graph in groups.values():
         by_target = {}
         for target in targets:
-            stages = {s: {"forward": v} for s, v in spec.verdict[target.path].items()}
-            judged = spec.judged(target, DEFAULT_STAGE[target.path])
+            stages = {s: {"forward": v} for s, v in rule.verdict[target.path].items()}
+            judged = rule.judged(target, DEFAULT_STAGE[target.path])
             assert judged.verdict is not None
             by_target[str(target)] = TargetVerdict(
                 judged.verdict, judged.confidence, judged.evidence, stages=stages
@@ -402,13 +402,11 @@ def _on_data(failure: Failure) -> bool:
 
 def _without_doubles(findings: Sequence[Finding]) -> list[Finding]:
     """A branch on a value reads it: one line, one finding."""
-    branches = {
-        (f.location.path, f.location.line) for f in findings if f.rule == "data-dependent-branch"
-    }
+    branches = {(f.location.path, f.location.line) for f in findings if f.rule == _BRANCH_RULE}
     return [
         f
         for f in findings
-        if f.rule != "host-read" or (f.location.path, f.location.line) not in branches
+        if f.rule != _READ_RULE or (f.location.path, f.location.line) not in branches
     ]
 
 

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from neuronport.data import data_folder
-from neuronport.findings import Verdict
+from neuronport.findings import Confidence, Verdict
 from neuronport.graph import reports
 from neuronport.graph.reports.analyze import as_json as analyzed
 from neuronport.graph.reports.json_ import as_json
@@ -24,13 +24,15 @@ def test_one_finding_for_a_mask_with_both_stages() -> None:
     (finding,) = [f for f in result.findings if f.location.line == line]
     assert finding.node
     native, xla = finding.by_target[NATIVE], finding.by_target[XLA]
-    assert native.verdict in (Verdict.SYNCS, Verdict.FALLS_BACK)
+    assert finding.rule == "boolean-mask-index"
+    assert native.verdict is Verdict.RECOMPILES
+    assert native.confidence is Confidence.CERTAIN
     assert native.stages["compiled"]["forward"] is Verdict.BREAKS
     assert xla.verdict is Verdict.BREAKS
     assert xla.stages["eager"]["forward"] is Verdict.FALLS_BACK
     assert "aten::index" in finding.message
     assert finding.context.scope == "Selective.forward"
-    assert any("EMOD025" in e.source for e in native.evidence)
+    assert any("dynamo_spec" in e.source for e in native.evidence)
 
 
 def test_a_condition_on_a_value_is_one_finding() -> None:
@@ -80,7 +82,11 @@ def test_backward_of_layer_norm_falls_back_on_xla_only() -> None:
 
 def test_sample_runs_on_the_device() -> None:
     result = judged(str(SAMPLE))
-    assert result.counts(TARGETS[0]) == {"portable": len(result.record.graphs[0].nodes)}
+    nodes = len(result.record.graphs[0].nodes)
+    assert result.counts(TARGETS[0]) == {"portable": nodes - 2, "slow": 2}
+    assert result.counts(TARGETS[1]) == {"portable": nodes}
+    line = line_of(SAMPLE, "y = F.scaled_dot_product_attention(")
+    assert [f.rule for f in result.findings if f.location.line == line] == ["operator-support"]
     assert result.partitions[0].host_regions == 0
     assert result.partitions[0].crossings == 0
 
