@@ -7,7 +7,8 @@ A detector is a module with
 
 and, so that the reader emits what it needs, any of ``STRINGS`` (a regular expression for string
 constants), ``METHODS`` (method and attribute names), ``KEYWORDS`` (keyword arguments of any call),
-``NAMES`` (parameters, fields, attributes), ``ROOTS`` (first parts of dotted names),
+``NAMES`` (parameters, fields, attributes), ``MODULES`` (a regular expression for dotted names of
+packages no rule names), ``ROOTS`` (first parts of dotted names),
 ``OPERANDS`` (methods whose results matter in arithmetic). ``ONLY``, a set of
 names (for dotted names: their last part) or a table of sets by kind of event, spares it events of
 other names, and time. What is known
@@ -66,6 +67,7 @@ class Detector:
     events: frozenset[str]
     check: Check
     strings: str = ""
+    modules: str = ""
     methods: frozenset[str] = field(default_factory=frozenset)
     keywords: frozenset[str] = field(default_factory=frozenset)
     names: frozenset[str] = field(default_factory=frozenset)
@@ -94,6 +96,7 @@ def all_detectors() -> Mapping[str, Detector]:
                 frozenset(module.EVENTS),
                 module.check,
                 getattr(module, "STRINGS", ""),
+                getattr(module, "MODULES", ""),
                 frozenset(getattr(module, "METHODS", ())),
                 frozenset(getattr(module, "KEYWORDS", ())),
                 frozenset(getattr(module, "NAMES", ())),

@@ -20,6 +20,7 @@ def interest(book: Rulebook) -> Interest:
     names: set[str] = set()
     operands: set[str] = set()
     strings: list[str] = []
+    modules: list[str] = []
     variables = [n.removeprefix("env:") for n in book.outside if n.startswith("env:")]
     keywords.update(n for n in variables if not n.endswith("*"))
     if variables:
@@ -36,6 +37,8 @@ def interest(book: Rulebook) -> Interest:
         keywords |= detector.keywords
         names |= detector.names
         operands |= detector.operands
+        if detector.modules:
+            modules.append(f"(?:{detector.modules})")
         if detector.strings:
             strings.append(f"(?:{detector.strings})")
     return Interest(
@@ -45,4 +48,5 @@ def interest(book: Rulebook) -> Interest:
         "|".join(sorted(set(strings))) or r"(?!)",
         frozenset(names),
         frozenset(operands),
+        "|".join(sorted(set(modules))) or r"(?!)",
     )

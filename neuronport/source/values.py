@@ -359,6 +359,14 @@ class Resolver:
                             atom.module, items[index[1]], atom.chain, depth, seen
                         )
                         return
+        elif index is None or index[0] not in ("slice", "tuple"):
+            # Which item is not known: any of them.
+            for atom in self._atoms(module, base, chain, depth, seen):
+                inner = atom.value
+                if inner is not None and inner[0] == "dict" and inner[1]:
+                    for _, item in inner[1]:
+                        yield from self._atoms(atom.module, item, atom.chain, depth, seen)
+                    return
         yield Atom(module, value, chain)
 
     def _elem(

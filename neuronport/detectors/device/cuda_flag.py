@@ -72,8 +72,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "param":
         if event.name in ("device_ids", "cuda"):
             return
-        sure = Confidence.POSSIBLE if event.name in _COUNTS else Confidence.LIKELY
-        yield Hit(event.span, f"the parameter {event.name} stands for CUDA", sure)
+        yield Hit(event.span, f"the parameter {event.name} stands for CUDA", Confidence.POSSIBLE)
         return
     if view.kind(event.value).kind in ("tensor", "module", "array", "device", "class", "name"):
         return

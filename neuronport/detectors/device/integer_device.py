@@ -83,7 +83,11 @@ def _number(value: Value, view: ModuleView) -> Confidence | None:
         name = value[2]
     elif value[0] == "v":
         name = view.summary.definitions[value[1]].name
-        for atom in view.follow(value):
+        atoms = view.follow(value)
+        numbers = [a.value[1] for a in atoms if a.value is not None and a.value[0] == "const"]
+        if numbers and all(type(n) is int and n >= 0 for n in numbers):
+            return Confidence.LIKELY
+        for atom in atoms:
             inner = atom.value
             if inner is not None and inner[0] == "const" and isinstance(inner[1], str):
                 return None

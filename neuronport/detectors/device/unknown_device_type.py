@@ -19,8 +19,8 @@ _WORD = re.compile(STRINGS)
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if not _WORD.search(event.name):
         return
-    role, listed, branched = _strings.unwrap(event.role)
-    if listed or branched:
+    role, listed, _ = _strings.unwrap(event.role)
+    if listed:
         return
     if role[0] == "arg" and view.name(role[1]) == "torch.device":
         yield Hit(event.span, f"PyTorch has no device type {event.name!r}", Confidence.CERTAIN)

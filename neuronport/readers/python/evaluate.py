@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -121,6 +122,8 @@ class _Reader:
         self.interest = interest
         self.roots = interest.roots | tree_roots
         self.tree_roots = tree_roots
+        self._wanted: dict[str, bool] = {}
+        self._modules = re.compile(interest.modules).search
         self.methods = interest.methods
         self.keywords = interest.keywords
         self.names = interest.names
@@ -947,9 +950,14 @@ class _Reader:
     def wanted(self, dotted: str) -> bool:
         """Whether a rule could speak of a name: its package is of interest, or it comes from
         another file of the tree, which can re-export such a package."""
-        if dotted[0] == "@":
-            return dotted.rpartition(".")[0] != self.module
-        return dotted.partition(".")[0] in self.roots
+        known = self._wanted.get(dotted)
+        if known is None:
+            if dotted[0] == "@":
+                known = dotted.rpartition(".")[0] != self.module
+            else:
+                known = dotted.partition(".")[0] in self.roots or self._modules(dotted) is not None
+            self._wanted[dotted] = known
+        return known
 
     def chain(self, node: Any) -> Value:
         """The value of a base, without a use event: the longest chain is the one that counts."""

@@ -67,6 +67,9 @@ class Interest:
     operands: frozenset[str] = frozenset()
     """Methods whose results matter as operands of arithmetic: ``item`` …"""
 
+    modules: str = "(?!)"
+    """A regular expression: dotted names of other packages that matter all the same."""
+
     def digest(self) -> str:
         parts: Iterable[str] = (
             ",".join(sorted(self.roots)),
@@ -74,6 +77,7 @@ class Interest:
             ",".join(sorted(self.keywords)),
             self.strings,
             ",".join(sorted(self.names)),
+            self.modules,
             ",".join(sorted(self.operands)),
         )
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

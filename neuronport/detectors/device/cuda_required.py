@@ -1,0 +1,63 @@
+"""A program that refuses to run without CUDA: ``if not torch.cuda.is_available(): raise``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+from neuronport.detectors import Hit
+from neuronport.findings import Confidence
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source.truth import conditions
+from neuronport.source.view import ModuleView
+
+EVENTS = ("test",)
+ONLY = ("if", "assert")
+_RAISING: WeakKeyDictionary[ModuleView, dict[int, bool]] = WeakKeyDictionary()
+_MAX_DEPTH = 6
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    ends_when = False if event.name == "assert" else _raising(view).get(event.span.line)
+    if ends_when is None:
+        return
+    name = _asks(event.value, view, 0)
+    if not name:
+        return
+    truth = view.truth_of(event.value)
+    if truth is (not ends_when):
+        return
+    yield Hit(
+        event.span,
+        f"without CUDA ({name}) the program stops here",
+        Confidence.CERTAIN if truth is ends_when else Confidence.LIKELY,
+    )
+
+
+def _raising(view: ModuleView) -> dict[int, bool]:
+    """Line of an ``if`` → what its test is when the program raises or exits there."""
+    known = _RAISING.get(view)
+    if known is None:
+        known = _RAISING[view] = {
+            guard.line: not guard.polarity for guard in view.facts.guards if guard.kind == "raise"
+        }
+    return known
+
+
+def _asks(value: Value, view: ModuleView, depth: int) -> str:
+    """The name of what a test asks of CUDA, through variables and logic; empty: nothing."""
+    if value is None or depth > _MAX_DEPTH:
+        return ""
+    tag = value[0]
+    if tag == "ref":
+        name = view.index.canonical(value[1], view.summary)
+        return name if name in conditions()["false"] and "cuda" in name else ""
+    if tag in ("call", "not"):
+        return _asks(value[1], view, depth + 1)
+    if tag == "v":
+        return _asks(view.summary.definitions[value[1]].value, view, depth + 1)
+    if tag == "bool":
+        return next(filter(None, (_asks(v, view, depth + 1) for v in value[2])), "")
+    if tag == "cmp":
+        return _asks(value[1], view, depth + 1) or _asks(value[3], view, depth + 1)
+    return ""

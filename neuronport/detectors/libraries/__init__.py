@@ -1,0 +1,1 @@
+"""Libraries and compiled extensions made for CUDA."""

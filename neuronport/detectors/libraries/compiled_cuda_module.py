@@ -1,0 +1,66 @@
+"""A compiled extension module, imported or called: ``from fastops import _C``, ``_C.forward(x)``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+from neuronport.detectors import Hit
+from neuronport.findings import Confidence
+from neuronport.readers.python.facts import Event
+from neuronport.source.view import ModuleView
+
+EVENTS = ("import", "use")
+MODULES = r"(?:^|\.)(?:_C|_ext|_cuda|\w*_cuda\w*)\.\w+$"
+_CUDA = re.compile(r"(^|_)cuda(_ext|_kernels?|_ops|_lib)?$|_cuda_ext$|_cuda(_C)?$")
+_EXTENSION = re.compile(r"^_(C|ext|cuda|kernels?)$|^_C_\w+$")
+_OTHERS = frozenset(
+    [
+        "torch",
+        "torchvision",
+        "torchaudio",
+        "numba",
+        "cupy",
+        "cuda",
+        "pycuda",
+        "triton",
+        "tensorflow",
+        "jax",
+        "mxnet",
+    ]
+) | frozenset(sys.stdlib_module_names)
+"""Packages whose compiled parts other rules speak of, or that are no CUDA extension."""
+
+
+def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    name = view.index.canonical(event.name, view.summary)
+    if event.kind == "import":
+        part = name.rpartition(".")[2]
+        sure = _sure(name, part, view)
+        if sure is None or event.role == "star":
+            return
+        confidence = sure if not view.import_is_guarded(event) else Confidence.POSSIBLE
+        yield Hit(event.span, f"imports {part}, a module compiled for CUDA by its name", confidence)
+        return
+    if event.role != "call":
+        return
+    owner, _, function = name.rpartition(".")
+    part = owner.rpartition(".")[2]
+    sure = _sure(owner, part, view)
+    if sure is not None:
+        yield Hit(event.span, f"{part}.{function} is compiled for CUDA by its name", sure)
+
+
+def _sure(name: str, part: str, view: ModuleView) -> Confidence | None:
+    root = name.lstrip("@").partition(".")[0]
+    if root in _OTHERS or view.index.module(name) is not None or not view.imports("torch"):
+        return None
+    if name[:1] == "@":
+        # Of the tree: only where the tree has no source for it.
+        found = view.index.split(name)
+        if found is not None and (found[1] != part or part in found[0].exports):
+            return None
+    if _CUDA.search(part):
+        return Confidence.LIKELY
+    return Confidence.LIKELY if _EXTENSION.match(part) else None
