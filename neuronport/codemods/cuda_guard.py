@@ -77,6 +77,12 @@ _WAYS = (
 )
 
 
+_GATE_WAYS = (
+    'device.type != "cpu", or a test for the ability that is meant',
+    "torch.device(name).type: no list of names, no cutting of the text",
+)
+
+
 def _if(
     finding: Finding,
     source: Source,
@@ -121,10 +127,7 @@ def _gate(finding: Finding, source: Source, project: Project, state: Any) -> Any
 
     CUDA's answer and that of every other device stay what they were.
     """
-    ways = (
-        'device.type != "cpu", or a test for the ability that is meant',
-        "torch.device(name).type instead of cutting the text or a list of names",
-    )
+    ways = _GATE_WAYS
     node = source.at(finding, ast.Constant)
     if node is None or node.value != "cuda":
         return Left(finding, "by-hand", "what the branch is for is not known", ways)
@@ -195,6 +198,7 @@ def _together(
     inside: list[Finding],
     safety: FixSafety,
 ) -> Any:
+    ways = _GATE_WAYS if finding.rule == "cuda-device-gate" else _WAYS
     group = f"{finding.rule}:{finding.fingerprint}"
     changes: list[Change] = []
     dealt = 0
@@ -216,11 +220,11 @@ def _together(
                 finding,
                 "guards-cuda-code",
                 f"guards {other.rule} ({place.path}:{place.line}), which is not rewritten",
-                _WAYS,
+                ways,
             )
         changes.append(change)
     if not changes and not dealt:
-        return Left(finding, "needs-a-person", "nothing it guards is known to need a device", _WAYS)
+        return Left(finding, "needs-a-person", "nothing it guards is known to need a device", ways)
     if any(c.safety is not FixSafety.SAFE for c in changes):
         safety = FixSafety.REVIEW
     own = Change(finding, "cuda-guard", safety, TITLE, edits, group)

@@ -53,6 +53,10 @@ def fix(finding: Finding, source: Source, project: Project) -> Change | Left | N
         return _method(finding, source, project)
     if rule == "cuda-or-cpu-choice":
         return _choice(finding, source, project)
+    if rule == "api/torch.utils.data.DataLoader:pin_memory_device":
+        call = source.at(finding, ast.Call)
+        named = call is not None and patterns.keyword(call, "pin_memory_device") is not None
+        return _pin(finding, source, call) if named and call is not None else None
     if rule == "integer-device":
         return _integer(finding, source, project)
     return _text(finding, source, project)
@@ -128,6 +132,13 @@ def _text(finding: Finding, source: Source, project: Project) -> Change | Left |
         )
     if patterns.is_guarded(finding):
         return None
+    if finding.confidence is Confidence.POSSIBLE:
+        return Left(
+            finding,
+            "unclear",
+            "it is not certain that the text means a device here",
+            ("device_name() of the project's seam, if it does",),
+        )
     parent = source.parent(text.node)
     if isinstance(parent, ast.IfExp) and parent.test is not text.node:
         return None
@@ -236,17 +247,7 @@ def _change(
     node: ast.AST,
     title: str = "the device from one place",
 ) -> Change:
-    safety = FixSafety.SAFE
-    note = ""
-    if finding.confidence is Confidence.POSSIBLE:
-        safety = FixSafety.REVIEW
-        note = "it is not certain that the text means a device here"
-    elif source.runs_at_import(node) and project.sets_visible_devices():
-        safety = FixSafety.REVIEW
-        note = (
-            "asked when the module is imported, while the project sets CUDA_VISIBLE_DEVICES later: "
-            "the first question to CUDA fixes which GPUs are visible"
-        )
+    safety, note = patterns.when_asked(source, project, node)
     return Change(finding, "device-seam", safety, title, edits, note=note)
 
 
@@ -285,6 +286,8 @@ def _integer(finding: Finding, source: Source, project: Project) -> Change | Lef
             ("torch.device(device_type, index)", "no device map, and model.to(device)"),
         )
     if patterns.is_guarded(finding):
+        return None
+    if isinstance(node, ast.Call) and source.called(node).startswith("torch.cuda."):
         return None
     edits = (
         patterns.before(source, node, patterns.get_device()[:-1]),

@@ -26,7 +26,7 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
     if rule == "ddp-device-ids":
         return _device_ids(finding, source)
     if rule == "nccl-backend-name":
-        return _name(finding, source)
+        return _name(finding, source, project)
     if rule == "api/torch.distributed.init_process_group:nccl":
         return _backend(finding, source, project)
     return None
@@ -75,10 +75,11 @@ def _backend(finding: Finding, source: Source, project: Project) -> Any:
             ("distributed_backend() of the project's seam as the default",),
         )
     origin, node = places[0]
+    safety, _ = patterns.when_asked(origin, project, node)
     return Change(
         finding,
         "distributed",
-        FixSafety.SAFE,
+        safety,
         TITLE,
         (patterns.replace(origin, node, new),),
         path=origin.path,
@@ -86,7 +87,7 @@ def _backend(finding: Finding, source: Source, project: Project) -> Any:
     )
 
 
-def _name(finding: Finding, source: Source) -> Any:
+def _name(finding: Finding, source: Source, project: Project) -> Any:
     """``"nccl"`` kept somewhere for later."""
     new = f"{seam('distributed_backend')}()"
     choice = source.at(finding, ast.IfExp)
@@ -104,7 +105,9 @@ def _name(finding: Finding, source: Source) -> Any:
     ):
         if finding.confidence is Confidence.POSSIBLE:
             return Left(finding, "unclear", "it is not certain that a backend is meant", _WAYS)
-        return _change(finding, (patterns.replace(source, node, new),))
+        safety, note = patterns.when_asked(source, project, node)
+        edit = patterns.replace(source, node, new)
+        return Change(finding, "distributed", safety, TITLE, (edit,), note=note)
     return Left(finding, "needs-a-person", "what is done with the name is not followed", _WAYS)
 
 

@@ -79,26 +79,49 @@ def _autocast(finding: Finding, source: Source, call: ast.Call) -> Any:
         )
     dtype = given.get("dtype")
     enabled = given.get("enabled")
-    if isinstance(enabled, ast.Constant) and enabled.value is False:
-        parts = [patterns.device_name()]
-        if dtype is not None:
-            parts.append(f"dtype={source.text_of(dtype)}")
-        parts.append("enabled=False")
-        return _written(finding, source, call, parts, given, FixSafety.SAFE)
-    half = dtype is None or source.dotted(dtype) in ("torch.float16", "torch.half")
-    safety = FixSafety.SAFE
-    note = ""
-    if half:
+    off = isinstance(enabled, ast.Constant) and enabled.value is False
+    safety, note = FixSafety.SAFE, ""
+    spelled = source.text_of(dtype) if dtype is not None else ""
+    if not off and (dtype is None or source.dotted(dtype) in ("torch.float16", "torch.half")):
         spelled = f"{seam('half_dtype')}()"
         safety, note = FixSafety.REVIEW, _ADVICE
-    else:
-        assert dtype is not None
-        spelled = source.text_of(dtype)
     on = _not_cpu()
-    if enabled is not None and not (isinstance(enabled, ast.Constant) and enabled.value is True):
+    if enabled is not None and not isinstance(enabled, ast.Constant):
         on = f"{patterns.operand(source, enabled)} and {on}"
-    parts = [patterns.device_name(), f"dtype={spelled}", f"enabled={on}"]
-    return _written(finding, source, call, parts, given, safety, note)
+    if device is None:
+        parts = [patterns.device_name()]
+        parts += [f"dtype={spelled}"] if spelled else []
+        parts.append("enabled=False" if off else f"enabled={on}")
+        if "cache_enabled" in given:
+            parts.append(f"cache_enabled={source.text_of(given['cache_enabled'])}")
+        new = f"{TORCH}.autocast({', '.join(parts)})"
+        edits = [patterns.replace(source, call, new)]
+    else:
+        edits = [patterns.replace(source, device, patterns.device_name())]
+        added = ""
+        if dtype is None and spelled:
+            added += f", dtype={spelled}"
+        elif dtype is not None and spelled != source.text_of(dtype):
+            edits.append(patterns.replace(source, dtype, spelled))
+        if enabled is None:
+            added += f", enabled={on}"
+        elif not off:
+            edits.append(patterns.replace(source, enabled, on))
+        if added:
+            last = patterns.last_argument(source, call, "")
+            edits.append(Edit(last.start, last.end, added))
+    return Change(finding, "precision", safety, TITLE, _merged(edits), note=note)
+
+
+def _merged(edits: list[Edit]) -> tuple[Edit, ...]:
+    """An insertion behind what is replaced becomes part of the replacement."""
+    result: list[Edit] = []
+    for edit in sorted(edits):
+        if result and edit.start == edit.end == result[-1].end:
+            last = result.pop()
+            edit = Edit(last.start, last.end, last.text + edit.text)
+        result.append(edit)
+    return tuple(result)
 
 
 def _dtype(finding: Finding, source: Source, call: ast.Call | None) -> Any:
@@ -120,23 +143,6 @@ def _dtype(finding: Finding, source: Source, call: ast.Call | None) -> Any:
     else:
         return Left(finding, "needs-a-person", "the dtype is chosen elsewhere", (_ADVICE,))
     return Change(finding, "precision", FixSafety.REVIEW, TITLE, (edit,), note=_ADVICE)
-
-
-def _written(
-    finding: Finding,
-    source: Source,
-    call: ast.Call,
-    parts: list[str],
-    given: dict[str, ast.expr],
-    safety: FixSafety,
-    note: str = "",
-) -> Change:
-    if "cache_enabled" in given:
-        parts.append(f"cache_enabled={source.text_of(given['cache_enabled'])}")
-    new = f"{TORCH}.autocast({', '.join(parts)})"
-    return Change(
-        finding, "precision", safety, TITLE, (patterns.replace(source, call, new),), note=note
-    )
 
 
 def _scaler(finding: Finding, source: Source, call: ast.Call) -> Any:

@@ -75,15 +75,17 @@ def torch_name(source: Source) -> str | None:
     return None
 
 
-def removals(source: Source, gone: Sequence[tuple[int, int]]) -> list[Edit]:
+def removals(
+    source: Source, gone: Sequence[tuple[int, int]], wanted: frozenset[str] = frozenset()
+) -> list[Edit]:
     """Edits that take out imported names whose last uses stood in the spans that are gone.
 
     Only for what is imported at module level for this file alone: ``__init__.py`` re-exports, and
-    so does whatever ``__all__`` or another file of the tree names.
+    so does whatever ``__all__`` or another file of the tree (``wanted``) names.
     """
     if source.path.endswith("__init__.py") or not gone:
         return []
-    exported = _exported(source)
+    exported = _exported(source) | wanted
     edits: list[Edit] = []
     for stmt in source.tree.body:
         if not isinstance(stmt, ast.ImportFrom) or stmt.module is None or stmt.level:

@@ -7,8 +7,9 @@ import re
 from typing import NamedTuple
 
 from neuronport.codemods.engine.model import Edit, seam
+from neuronport.codemods.engine.project import Project
 from neuronport.codemods.engine.source import Source
-from neuronport.findings import Finding
+from neuronport.findings import Finding, FixSafety
 
 _CUDA = re.compile(r"^cuda(?::(\d+))?$")
 _AVAILABLE = frozenset({"torch.cuda.is_available"})
@@ -202,6 +203,19 @@ _CUDA_WORDS = re.compile(r"cuda|gpu|nccl|triton|flash|available", re.I)
 def is_guarded(finding: Finding) -> bool:
     """Whether a place runs only where CUDA is: Neuron skips it, so that nothing has to change."""
     return bool(_CUDA_WORDS.search(finding.context.guarded_by))
+
+
+_EARLY = (
+    "asked when the module is imported: the first question to CUDA fixes which GPUs are visible, and "
+    "a process forked afterwards cannot use CUDA"
+)
+
+
+def when_asked(source: Source, project: Project, node: ast.AST) -> tuple[FixSafety, str]:
+    """How safe it is to ask for the device at a place: at import it can come too early."""
+    if source.runs_at_import(node) and (source.is_default(node) or project.sets_visible_devices()):
+        return FixSafety.REVIEW, _EARLY
+    return FixSafety.SAFE, ""
 
 
 ASKED_FIRST = (

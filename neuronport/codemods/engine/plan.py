@@ -325,7 +325,8 @@ def rewritten_text(
             lines.append(_import_line(module, items))
     resolved = [_apart(source, Edit(e.start, e.end, resolve(e.text, names))) for e in edits]
     gone = [(e.start, e.end) for e in edits if e.end > e.start]
-    resolved += imports.removals(source, gone)
+    if gone:
+        resolved += imports.removals(source, gone, seams.project.imported_by_others(source.path))
     if lines:
         at, blank = imports.insertion_point(source, first)
         newline = _newline_before(source, at)

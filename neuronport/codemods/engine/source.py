@@ -133,6 +133,19 @@ class Source:
             below = above
         return True
 
+    def is_default(self, node: ast.AST) -> bool:
+        """Whether a place is the default of a parameter, or stands in the body of a class."""
+        below = node
+        for above in self.above(node):
+            if isinstance(above, ast.arguments):
+                return True
+            if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef) and below in above.body:
+                return False
+            if isinstance(above, ast.ClassDef) and below in above.body:
+                return True
+            below = above
+        return False
+
     # ---- meaning --------------------------------------------------------------------------------
 
     @cached_property

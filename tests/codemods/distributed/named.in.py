@@ -4,7 +4,3 @@ import torch
 backend = "nccl" if torch.cuda.is_available() else "gloo"
 parser = argparse.ArgumentParser()
 parser.add_argument("--dist-backend", default="nccl", help="nccl or gloo")
-
-
-def setup(rank, world_size, backend="nccl"):
-    pass

@@ -9,6 +9,9 @@ def step(model, x, amp):
         b = model(x)
     with torch.autocast(device_type="cuda", enabled=False):
         c = model(x)
+    with torch.amp.autocast("cuda"  # why
+                            , torch.bfloat16):
+        d = model(x)
     scaler = GradScaler(enabled=amp)
     other = GradScaler(init_scale=2.0)
     third = torch.amp.GradScaler("cuda")

@@ -1,0 +1,2 @@
+def setup(rank, world_size, backend="nccl"):
+    pass
