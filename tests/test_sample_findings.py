@@ -1,8 +1,8 @@
-"""What the audit says of samples/gpt_trainer, line by line, in a file that people read in reviews.
+"""What the audit says of every sample, line by line, in files that people read in reviews.
 
     UPDATE_SNAPSHOTS=1 pytest tests/test_sample_findings.py
 
-renews it; its diff is what a change of rules or understanding does.
+renews them; their diff is what a change of rules or understanding does.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from neuronport.audit import audit_serially
 from neuronport.findings import Finding
 from neuronport.targets import resolve
 from neuronport.workspace import open_workspace
 
 ROOT = Path(__file__).parents[1]
-SAMPLE = ROOT / "samples" / "gpt_trainer"
-SNAPSHOT = Path(__file__).parent / "snapshots" / "gpt_trainer.txt"
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+SAMPLES = sorted(
+    p.parent / p.name.removesuffix(".expected.tsv") for p in (ROOT / "samples").glob("*.tsv")
+)
 TARGETS = {"native": resolve("native@2.33"), "xla": resolve("xla@2.31")}
 
 
@@ -31,8 +35,8 @@ def row(finding: Finding) -> str:
     return f"{place}  {finding.rule}  {', '.join(words)}  {finding.confidence}"
 
 
-def rendered() -> str:
-    python = open_workspace([str(SAMPLE)]).of_kind("python", "stub")
+def rendered(sample: Path) -> str:
+    python = open_workspace([str(sample)]).of_kind("python", "stub")
     part = audit_serially(python, list(TARGETS.values()), lambda phase: None)
     assert not part.not_looked_at
     lines = ["# findings: place, rule, verdict on each path, confidence"]
@@ -42,18 +46,29 @@ def rendered() -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_the_findings_of_the_sample():
-    said = rendered()
+def snapshot(sample: Path) -> Path:
+    return SNAPSHOTS / f"{sample.name}.txt"
+
+
+def test_every_sample_is_labelled():
+    assert {p.name for p in SAMPLES} == {p.name for p in (ROOT / "samples").iterdir() if p.is_dir()}
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_the_findings_of_the_sample(sample):
+    said = rendered(sample)
     if os.environ.get("UPDATE_SNAPSHOTS"):
-        SNAPSHOT.write_text(said, encoding="utf-8", newline="\n")
-    assert said == SNAPSHOT.read_text(encoding="utf-8"), "UPDATE_SNAPSHOTS=1 renews it"
+        snapshot(sample).write_text(said, encoding="utf-8", newline="\n")
+    assert said == snapshot(sample).read_text(encoding="utf-8"), "UPDATE_SNAPSHOTS=1 renews it"
 
 
-def test_the_snapshot_is_of_the_sample():
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_the_snapshot_is_of_the_sample(sample):
     """Every place it names is there, and holds what a finding can be about."""
-    rows = [x for x in SNAPSHOT.read_text(encoding="utf-8").splitlines() if x and x[0] != "#"]
+    text = snapshot(sample).read_text(encoding="utf-8")
+    rows = [x for x in text.splitlines() if x and x[0] != "#"]
     assert len(rows) > 20
     for line in rows:
         path, _, number = line.partition("  ")[0].partition(":")
-        source = (SAMPLE / path).read_text(encoding="utf-8").splitlines()
+        source = (sample / path).read_text(encoding="utf-8").splitlines()
         assert source[int(number) - 1].strip(), line
