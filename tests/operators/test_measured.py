@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from neuronport.operators import Status, lookup
+from neuronport.operators import Status, lookup, tables
+from neuronport.operators.conditions import Argument, CallFacts
+from tools.measure_xla import writing
 
 FILE = Path(__file__).parent / "data" / "measured_xla.tsv"
 BAD = (Status.CPU_FALLBACK, Status.UNSUPPORTED)
@@ -82,3 +84,32 @@ def test_what_fell_back_at_times_is_at_least_possible(
 
 def test_little_is_unknown(rows: list[tuple[str, str, str, str]]) -> None:
     assert sum(r[3] == "unknown" for r in rows) <= 0.02 * len(rows)
+
+
+def test_rows_that_cite_the_sweep_are_in_it() -> None:
+    """What tools/measure_xla wrote down has an outcome of the kind that the row speaks of."""
+    results = Path(writing.__file__).parent / "results"
+    measured: dict[tuple[str, str], set[str]] = {}
+    for row in writing.read(results / "torch_xla-2.9.0.tsv"):
+        measured.setdefault((row["operator"], row["direction"]), set()).add(row["status"])
+    learned = {r["operator"] for r in writing.read(results / "conditions-2.9.0.tsv")}
+    wanted = {"cpu-fallback": "falls-back", "unsupported": "raises"}
+    cited = 0
+    for (path, name), rows in tables.load().rows.items():
+        for row in rows:
+            if path != "xla" or "xla-measured" not in row.evidence:
+                continue
+            cited += 1
+            operator = name.removeprefix("aten::")
+            statuses = measured[operator, row.direction]
+            assert wanted.get(row.status, "lowered") in statuses, row.place
+            # a condition needs calls on both sides of it
+            assert row.when is None or (operator in learned and "lowered" in statuses), row.place
+    assert cited >= 10
+
+
+def test_the_default_dtype_of_randperm_is_no_fallback() -> None:
+    plain = CallFacts({"n": Argument(value=5)}, complete=True)
+    other = CallFacts({"n": Argument(value=5), "dtype": Argument(value="int32")}, complete=True)
+    assert lookup("torch.randperm", "xla", stage="eager", call=plain).status is Status.DEVICE
+    assert lookup("torch.randperm", "xla", stage="eager", call=other).status is Status.CPU_FALLBACK
