@@ -187,7 +187,7 @@ def of_graph(graph: Graph) -> GraphCost:
         for key in _output_references(graph)
         if key in tensors and key[0] not in {i.name for i in graph.inputs}
     )
-    constants = [i for i in graph.inputs if i.kind == "constant"]
+    constants = [i for i in graph.inputs if i.kind == "constant" and i.tensor.numel != 0]
     cache = sum(i.tensor.bytes or 0 for i in graph.inputs if i.kind == "cache")
     if not cache and graph.name == "prefill":
         cache = sum(

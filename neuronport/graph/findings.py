@@ -33,6 +33,7 @@ from neuronport.rulebook.model import Spec
 from neuronport.targets import Target, resolve
 
 _OPERATOR_RULE, _BRANCH_RULE, _READ_RULE = "operator-support", "tensor-branch", "host-read"
+_LONG = 60
 _UNBACKED = re.compile(r"\bu\d+\b")
 _READS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero")
 _MERGED_AREAS = frozenset(("operators", "shapes", "control"))
@@ -317,7 +318,7 @@ def _message(group: _Group, by_target: Mapping[str, TargetVerdict], modules: Seq
     elif group.rule == _READ_RULE:
         head = f"{what} reads a value back{where}"
     if because and group.rule == _OPERATOR_RULE:
-        head += f" with {because[0]}"
+        head += f" with {because[0]}" if len(because[0]) <= _LONG else ", on these arguments"
     said = _stage_words(by_target)
     return f"{head}: {said}" if said else head
 

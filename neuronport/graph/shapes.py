@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil, log2, prod
 from typing import Any
 
-from neuronport.graph.record import Record
+from neuronport.graph.record import Graph, Record
 
 _RANGE = re.compile(r"^(?P<name>[A-Za-z_]\w*)=(?P<low>\d+)\.\.(?P<high>\d+)(?:/(?P<step>\d+))?$")
 
@@ -77,6 +77,8 @@ class GraphCount:
     """Different combinations of input shapes and dtypes among the captured graphs."""
     unbounded: int
     """Sizes that depend on values: each may make any number of graphs."""
+    growing: tuple[str, ...] = ()
+    """Graphs whose cache leaves larger than it came in: each step is a new graph."""
     ranges: tuple[Range, ...] = ()
 
     @property
@@ -91,6 +93,7 @@ class GraphCount:
         return {
             "captured": self.captured,
             "sizes_that_depend_on_values": self.unbounded,
+            "cache_grows_in": list(self.growing),
             "ranges": [
                 {
                     "name": r.name,
@@ -132,4 +135,26 @@ def count(record: Record, ranges: Sequence[Range]) -> GraphCount:
         if isinstance(size, str)
         for symbol in re.findall(r"\bu\d+\b", size)
     }
-    return GraphCount(len(signatures), len(symbols), tuple(ranges))
+    growing = tuple(graph.title for graph in record.graphs if _grows(graph))
+    return GraphCount(len(signatures), len(symbols), growing, tuple(ranges))
+
+
+def _grows(graph: Graph) -> bool:
+    """Whether what goes in as a cache comes out with one size larger."""
+    tensors = graph.tensors()
+    caches = {i.tensor.shape for i in graph.inputs if i.kind == "cache"}
+    for output in graph.outputs:
+        if not isinstance(output, dict) or "ref" not in output:
+            continue
+        tensor = tensors.get((output["ref"], int(output.get("index", 0))))
+        if tensor is None:
+            continue
+        for shape in caches:
+            pairs = list(zip(shape, tensor.shape, strict=False))
+            larger = [
+                (a, b) for a, b in pairs if isinstance(a, int) and isinstance(b, int) and a < b
+            ]
+            same = [p for p in pairs if p[0] == p[1]]
+            if len(shape) == len(tensor.shape) == len(larger) + len(same) and len(larger) == 1:
+                return True
+    return False

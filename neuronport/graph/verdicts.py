@@ -31,6 +31,13 @@ CONSTANTS = ("aten::lift_fresh_copy", "aten::lift_fresh", "aten::lift", "aten::_
 """How a constant of the program enters the graph; on a device it is copied there once."""
 
 
+_PLAIN = {
+    f"aten::__{word}__": f"aten::bitwise_{name}"
+    for word, name in (("and", "and"), ("or", "or"), ("xor", "xor"))
+}
+"""Python's operators on integers and booleans: aten writes them in terms of these."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """What the table says of a node on one target, at one stage."""
@@ -97,7 +104,9 @@ class Judge:
         )
         found = self._memo.get(key)
         if found is None:
-            found = self._memo[key] = self._asked(node.operator, positional, keywords)
+            base, dot, overload = node.operator.partition(".")
+            operator = _PLAIN.get(base, base) + dot + overload
+            found = self._memo[key] = self._asked(operator, positional, keywords)
         return NodeVerdicts(node, mode, found)
 
     def _asked(

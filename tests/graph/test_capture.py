@@ -225,3 +225,36 @@ def test_exported_program_and_torchscript(tmp_path: Path) -> None:
     torch.jit.trace(Net(), (x,)).save(str(script))  # type: ignore[no-untyped-call]
     record = run(Request(str(script), [["randn(2,4)"]], seconds=240))
     assert [n.operator for g in record.graphs for n in g.nodes] == ["aten::linear", "aten::relu"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "text"),
+    [
+        ("aten::exp", "y = torch.exp(x)"),
+        ("aten::sum", "return y / y.sum("),
+        ("aten::div", "return y / y.sum("),
+        ("aten::tanh", "self.act = lambda t"),
+        ("aten::roll", "return torch.roll("),
+        ("aten::add", "return functools.reduce("),
+        ("aten::linear", "self.step(self.fc(x))"),
+    ],
+)
+def test_helpers_have_their_own_lines(operator: str, text: str) -> None:
+    helpers = MODELS / "helpers.py"
+    (node,) = nodes(graph("forward", recorded(str(helpers))), operator)
+    assert node.user is not None
+    assert node.user.line == line_of(helpers, text)
+    assert node.library is None
+
+
+def test_backward_has_the_lines_of_helpers() -> None:
+    helpers = MODELS / "helpers.py"
+    training = graph("forward", recorded(str(helpers), modes=("training",)))
+    for operator, text in [
+        ("aten::tanh_backward", "self.act = lambda t"),
+        ("aten::roll", "return torch.roll("),
+    ]:
+        found = [n for n in nodes(training, operator) if n.direction == "backward"]
+        assert len(found) == 1, operator
+        assert found[0].user is not None
+        assert found[0].user.line == line_of(helpers, text)

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from neuronport.graph.capture import nodes, sites
+from neuronport.graph.capture import containers, nodes, sites
 from neuronport.graph.capture.model import InputSet, Model, NamingError
 from neuronport.graph.capture.placement import Redirects
 
@@ -189,7 +189,22 @@ def _step(step: str, attempt: Attempt, graph: str, run: Callable[[], Any], modul
 
 def _export(builder: Builder, module: torch.nn.Module, given: InputSet) -> Any:
     with builder.redirects.active(reading=True):
-        return torch.export.export(module, given.args, dict(given.kwargs), strict=False)
+        return _apart(
+            lambda: torch.export.export(module, given.args, dict(given.kwargs), strict=False)
+        )
+
+
+def _apart(export: Callable[[], Any]) -> Any:
+    """Exports; of classes that torch cannot take apart it is told how, one after the other."""
+    while True:
+        try:
+            with sites.whole_stacks():
+                return export()
+        except (RuntimeError, ValueError) as error:
+            cls = containers.wanted(str(error))
+            if cls is None:
+                raise
+        containers.register(cls)
 
 
 def _again(builder: Builder, name: str, training: bool) -> tuple[torch.nn.Module, InputSet]:
@@ -203,7 +218,7 @@ def _again(builder: Builder, name: str, training: bool) -> tuple[torch.nn.Module
 def _draft(builder: Builder, name: str, attempt: Attempt, training: bool) -> Any:
     module, given = _again(builder, name, training)
     with builder.redirects.active(reading=True):
-        program = torch.export.draft_export(module, given.args, dict(given.kwargs))
+        program = _apart(lambda: torch.export.draft_export(module, given.args, dict(given.kwargs)))
     report = getattr(program, "_report", None)
     for failure in getattr(report, "failures", ()):
         row = {
@@ -278,7 +293,7 @@ def _parts(
             kwargs: dict[str, Any] = kwargs,
         ) -> Any:
             with builder.redirects.active():
-                return torch.export.export(part, args, kwargs, strict=False)
+                return _apart(lambda: torch.export.export(part, args, kwargs, strict=False))
 
         program = _step("submodule", attempt, given.name, run, path)
         if program is not None:

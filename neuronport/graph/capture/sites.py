@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable, Sequence
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from types import FrameType
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -18,26 +21,30 @@ Frame = tuple[str, int, str]
 
 _OWN = os.path.dirname(os.path.abspath(__file__))
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
-_INSTALLED = tuple(
-    {
-        os.path.abspath(path) + os.sep
-        for key, path in sysconfig.get_paths().items()
-        if key in ("stdlib", "platstdlib", "purelib", "platlib")
-    }
-)
+
+
+def _folders(*keys: str) -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    return tuple({os.path.abspath(paths[key]) + os.sep for key in keys})
+
+
+_PACKAGES, _STANDARD = _folders("purelib", "platlib"), _folders("stdlib", "platstdlib")
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _FRAME = re.compile(r'^\s*File "([^"]+)", line (\d+), in (.+)$', re.MULTILINE)
 
 
 @cache
 def kind(file: str) -> str:
-    """``user``, ``library``, or empty for torch, this tool and code without a file."""
+    """``user``, ``library``, or empty for torch, Python's own library, this tool and code without a
+    file."""
     if file.startswith("<"):
         return ""
     path = os.path.abspath(file)
     if path.startswith((_TORCH + os.sep, _OWN + os.sep)):
         return ""
-    installed = path.startswith(_INSTALLED) or f"{os.sep}site-packages{os.sep}" in path
-    return "library" if installed or f"{os.sep}dist-packages{os.sep}" in path else "user"
+    if path.startswith(_PACKAGES) or _INSTALLED.search(path):
+        return "library"
+    return "" if path.startswith(_STANDARD) else "user"
 
 
 def of_text(stack: str | None) -> list[Frame]:
@@ -74,6 +81,36 @@ def here(frame: FrameType | None = None) -> list[Frame]:
         current = current.f_back
     frames.reverse()
     return frames
+
+
+class Frames:
+    """Stands in for torch's own recording of stacks, which keeps only functions called ``forward``:
+    a line of a helper would be lost. Cheaper, too: torch's own frames are not looked at."""
+
+    def __init__(self, frames: list[Frame]) -> None:
+        self.frames = frames
+
+    @classmethod
+    def extract(cls, **_: Any) -> Frames:
+        return cls(here(sys._getframe(1)))
+
+    def summary(self) -> traceback.StackSummary:
+        return traceback.StackSummary.from_list(
+            [traceback.FrameSummary(f, n, name, lookup_line=False) for f, n, name in self.frames]
+        )
+
+
+@contextlib.contextmanager
+def whole_stacks() -> Iterator[None]:
+    """Nodes made within keep every frame outside torch."""
+    with contextlib.ExitStack() as stack:
+        if hasattr(torch.fx.proxy, "CapturedTraceback"):
+            stack.enter_context(mock.patch.object(torch.fx.proxy, "CapturedTraceback", Frames))
+        tracer = torch.fx.proxy.TracerBase
+        if hasattr(tracer, "_filter_traceback_frames"):
+            keep = mock.patch.object(tracer, "_filter_traceback_frames", lambda self, found: found)
+            stack.enter_context(keep)
+        yield
 
 
 def split(frames: Sequence[Frame]) -> tuple[Frame | None, Frame | None]:

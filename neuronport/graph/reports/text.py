@@ -16,6 +16,7 @@ from neuronport.reporting.escape import terminal
 
 _OPERATORS = 25
 _ROWS = 20
+_WIDE = 48
 
 
 def render(result: GraphResult) -> str:
@@ -95,7 +96,7 @@ def _verdicts(result: GraphResult) -> str:
                     item.node.direction,
                     str(judged.verdict or "unknown"),
                     f"{here}; {other.verdict or 'unknown'} when not",
-                    judged.because[0] if judged.because else "",
+                    _short(judged.because[0]) if judged.because else "",
                 ] += 1
         lines = [f"{target}, {stage}: {words} (nodes)"]
         if rows:
@@ -107,6 +108,10 @@ def _verdicts(result: GraphResult) -> str:
                 lines.append(f"and {len(ordered) - _OPERATORS} more (--format json)")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
+
+
+def _short(condition: str) -> str:
+    return condition if len(condition) <= _WIDE else f"{condition[: _WIDE - 1]}…"
 
 
 def _rank(word: str) -> int:
@@ -188,12 +193,17 @@ def _degree(degree: int | None, stated: bool) -> str:
 def _shapes(result: GraphResult) -> str:
     graphs = result.graphs
     lines = []
-    if graphs.captured > 1 or graphs.unbounded or graphs.ranges:
+    if graphs.captured > 1 or graphs.unbounded or graphs.growing or graphs.ranges:
         lines.append(f"graphs: {graphs.captured} different combinations of input shapes captured")
     if graphs.unbounded:
         lines.append(
             f"  {graphs.unbounded} sizes depend on values: each new value is a new graph, or none"
             " that compiles"
+        )
+    for name in graphs.growing:
+        lines.append(
+            f"  {terminal(name)}: the cache leaves larger than it came in: every step is a new"
+            " graph; a cache of fixed length makes one"
         )
     for given in graphs.ranges:
         buckets = given.buckets()

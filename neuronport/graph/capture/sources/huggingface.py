@@ -62,6 +62,9 @@ def of_config(config: Any, request: Request, cls: Any = None) -> Model:
     chosen = cls or _class(config)
     dtype = getattr(torch, request.dtype) if request.dtype else _dtype(config)
 
+    if request.dtype:
+        config.dtype = dtype
+
     def build() -> torch.nn.Module:
         previous = torch.get_default_dtype()
         torch.set_default_dtype(dtype)
@@ -148,6 +151,12 @@ def _parameters(module: torch.nn.Module) -> set[str]:
     return set(inspect.signature(module.forward).parameters)
 
 
+def _cache_name(module: torch.nn.Module) -> str:
+    """What a model calls its KV cache; empty: it takes none."""
+    names = _parameters(module)
+    return next((n for n in ("past_key_values", "cache") if n in names), "")
+
+
 def _text(config: Any) -> Any:
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
@@ -201,7 +210,7 @@ def _generates(module: torch.nn.Module, config: Any) -> bool:
     mapping = transformers.AutoModelForCausalLM._model_mapping
     return (
         type(config) in mapping
-        and "past_key_values" in _parameters(module)
+        and _cache_name(module) != ""
         and hasattr(module, "generate")
         and module.__class__.__name__ == getattr(mapping[type(config)], "__name__", "")
     )
@@ -228,7 +237,7 @@ def _generation(
         return [prefill]  # caches of other forms (state spaces, latent attention)
     step = {
         "input_ids": tensors["input_ids"][:, :1],
-        "past_key_values": cache,
+        _cache_name(module): cache,
         "use_cache": True,
     }
     return [prefill, InputSet("decode", (), step, cache=True)]
