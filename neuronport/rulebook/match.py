@@ -56,7 +56,7 @@ def matches(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]
         yield from _methods(event, view, book)
     elif kind == "import":
         yield from _imports(event, view, book)
-    if book.outside and kind in ("str", "item", "use", "method", "callkw"):
+    if book.outside and kind in ("str", "item", "pair"):
         yield from _outside(event, view, book)
 
 

@@ -53,10 +53,9 @@ def variables(
         yield from _item(event, view, known)
     elif event.kind == "str":
         yield from _text(event, view, known)
-    elif event.kwargs:
-        for name, value in event.kwargs:
-            if name and _NAME.match(name) and known(name):
-                yield Variable(name, "set", _sets(event, view), (("value", value),))
+    elif event.kind == "pair" and _NAME.match(event.name) and known(event.name):
+        sure = event.role[0] == "keyword" and _sets(event.role, view)
+        yield Variable(event.name, "set", sure, (("value", event.value),))
 
 
 def _item(
@@ -107,16 +106,15 @@ def _mentions(value: Any, wanted: Value, depth: int) -> bool:
     return any(_mentions(part, wanted, depth + 1) for part in value)
 
 
-def _sets(event: Event, view: ModuleView) -> bool:
+def _sets(role: Any, view: ModuleView) -> bool:
     """Whether a call with ``NAME=value`` is about an environment."""
-    if event.kind == "method":
-        return is_environment(event.value, view) or event.name in ("setenv", "set_env")
-    name = event.name if event.kind == "use" else view.callee(event.value)
-    if _ENV.search(name) or any(is_environment(a, view) for a in event.args or ()):
+    _, func, args = role
+    if func is not None and func[0] == "attr":
+        if _ENV.search(str(func[2])) or is_environment(func[1], view):
+            return True
+    elif _ENV.search(view.name(func)):
         return True
-    if event.kind == "callkw" and event.value is not None and event.value[0] == "attr":
-        return is_environment(event.value[1], view)
-    return False
+    return any(is_environment(argument, view) for argument in args)
 
 
 def _text(

@@ -7,6 +7,7 @@ its evidence, every fixture is Python, every PyTorch name is one that PyTorch ha
 from __future__ import annotations
 
 import ast
+import re
 import importlib
 import tomllib
 import warnings
@@ -141,8 +142,9 @@ def test_conditions(path: Path, row: dict[str, Any]) -> None:
 @each_row
 def test_fires_is_python_about_the_name(path: Path, row: dict[str, Any]) -> None:
     assert row["fires"], "a row that never fires"
-    parts = [part for name in [row["name"], *row.get("also", [])] for part in name.split(".")]
-    words = {part for part in parts if part not in {"*", "torch"}}
+    names = [row["name"], *row.get("also", [])]
+    parts = [part.rstrip("*") for name in names for part in re.split("[.:]", name)]
+    words = set(parts) - {"", "torch", "env", "command"}
     for code in programs_of(row["fires"]):
         lines = code.splitlines()
         assert lines[-1].strip(), "the last line is the line of the finding"

@@ -1036,6 +1036,9 @@ class _Reader:
             kwargs.append((name, self.expr(keyword.value)))
             if name in keywords:
                 hit = True
+                role = ("keyword", func_value, tuple(args))
+                place = self.span(keyword)
+                self.emit(_event("pair", place, self.ctx(), name, kwargs[-1][1], role=role))
         self.role = outer_role
         a, k = tuple(args), tuple(kwargs)
         if func_value is not None:
@@ -1146,7 +1149,9 @@ class _Reader:
             )
             value = self.expr(item)
             if key_value is not None and key_value[0] == "const" and key_value[1] in self.keywords:
-                self.emit(_event("pair", self.span(key), self.ctx(), key_value[1], value))
+                self.emit(
+                    _event("pair", self.span(key), self.ctx(), key_value[1], value, role=("key",))
+                )
             if i < _MAX_ITEMS:
                 pairs.append((key_value, value))
         self.role = role

@@ -129,8 +129,8 @@ class Event(NamedTuple):
     item        load, store, del                        ``value``: base; ``args``: (index[, stored])
     format      f-string part                           ``value``
     loop        for, while                              ``value``: iterable or test
-    pair        key of a dict display, a keyword of     ``value``: what stands there
-                interest
+    pair        a keyword of interest, of a call or     ``value``: what stands there; ``role``:
+                of a dict display                       ``("keyword", func, args)``, ``("key",)``
     param       name of a parameter                     ``value``: default; ``role``: function
     bin         operator                                ``value``: left; ``args``: (right,); only
                                                         where an operand is a variable set by a
