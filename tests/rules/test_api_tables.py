@@ -7,8 +7,8 @@ its evidence, every fixture is Python, every PyTorch name is one that PyTorch ha
 from __future__ import annotations
 
 import ast
-import re
 import importlib
+import re
 import tomllib
 import warnings
 from collections import Counter
@@ -105,9 +105,10 @@ def test_words(path: Path, row: dict[str, Any]) -> None:
     Effort(row.get("effort", "minutes"))
     Confidence(row.get("confidence", "certain"))
     assert any(path_name in row for path_name in PATHS), "no verdict at all"
-    for key in (*PATHS, "guarded"):
-        if key in row:
-            check_verdict(row[key])
+    guarded = row.get("guarded", {})
+    by_path = guarded.values() if isinstance(guarded, dict) else [guarded]
+    for value in (*(row[key] for key in PATHS if key in row), *by_path):
+        check_verdict(value)
 
 
 def check_verdict(value: Any) -> None:

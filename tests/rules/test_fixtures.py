@@ -10,7 +10,8 @@ from neuronport.rulebook.load import whole_rulebook
 from neuronport.rulebook.model import Fixture, Spec
 from tests.rules.judging import judge_files
 
-SPECS = sorted(whole_rulebook().all(), key=lambda s: s.id)
+BOOK = whole_rulebook()
+SPECS = sorted(BOOK.all(), key=lambda s: s.id)
 FILES = sorted({spec.file for spec in SPECS})
 
 
@@ -20,7 +21,11 @@ def places(spec: Spec, fixture: Fixture, found) -> set[int]:
     return {
         f.location.line
         for f in found
-        if f.rule == spec.id
+        # What a rule that says more says in its place counts for it.
+        if (
+            f.rule == spec.id
+            or spec.id in (BOOK.rules[f.rule].supersedes if f.rule in BOOK.rules else ())
+        )
         and (not fixture.target or any(t.startswith(fixture.target) for t in f.by_target))
         # Importing a name is reported beside its uses; cases that are about that list the line.
         and (
