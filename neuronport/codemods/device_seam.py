@@ -53,10 +53,8 @@ def fix(finding: Finding, source: Source, project: Project) -> Change | Left | N
         return _method(finding, source, project)
     if rule == "cuda-or-cpu-choice":
         return _choice(finding, source, project)
-    if rule == "api/torch.utils.data.DataLoader:pin_memory_device":
-        call = source.at(finding, ast.Call)
-        named = call is not None and patterns.keyword(call, "pin_memory_device") is not None
-        return _pin(finding, source, call) if named and call is not None else None
+    if rule == "pinned-memory":
+        return _unpinned(finding, source)
     if rule == "integer-device":
         return _integer(finding, source, project)
     return _text(finding, source, project)
@@ -204,6 +202,17 @@ def _argument(
     )
     spelled = patterns.get_device if is_device else patterns.device_name
     return _placed(finding, source, project, text, spelled(text.number))
+
+
+def _unpinned(finding: Finding, source: Source) -> Change | Left | None:
+    """The call whose ``pin_memory_device`` a finding is about; of ``pin_memory`` nothing is written."""
+    start, end = source.place(finding.location)
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call):
+            word = patterns.keyword(node, "pin_memory_device")
+            if word is not None and start <= source.span(word.value)[0] < end:
+                return _pin(finding, source, node)
+    return None
 
 
 def _pin(finding: Finding, source: Source, call: ast.Call) -> Change | Left:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
-from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
@@ -28,7 +27,4 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if found is None:
         return
     confidence, where = found
-    if view.skipping_guard(event) is not None:
-        # The condition that keeps a Neuron host away from here has a finding of its own.
-        confidence = Confidence.POSSIBLE
     yield Hit(event.span, f"the device is {event.name.strip()!r}, {where}", confidence)
