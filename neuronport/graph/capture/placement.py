@@ -63,22 +63,24 @@ class Redirects(TorchFunctionMode):
         self._reading = False
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = dict(kwargs or {})
         if func in (torch.Tensor.cuda, torch.nn.Module.cuda):
             self.note("cuda()")
             return args[0]
         if self._reading and func in _READS:
             self.note(_READS[func], self.reads)
         hit = False
-        if _is_cuda(kwargs.get("device")):
-            kwargs["device"] = self.device
+        if kwargs and _is_cuda(kwargs.get("device")):
+            kwargs = {**kwargs, "device": self.device}
             hit = True
-        if any(_is_cuda(a) for a in args):
-            args = tuple(self.device if _is_cuda(a) else a for a in args)
-            hit = True
+        for value in args:  # every operator passes here: no generator
+            kind = type(value)
+            if (kind is str or kind is torch.device) and _is_cuda(value):
+                args = tuple(self.device if _is_cuda(a) else a for a in args)
+                hit = True
+                break
         if hit:
             self.note(getattr(func, "__name__", str(func)))
-        return func(*args, **kwargs)
+        return func(*args, **kwargs) if kwargs else func(*args)
 
     def note(self, what: str, into: _Noted | None = None) -> None:
         noted = self.noted if into is None else into

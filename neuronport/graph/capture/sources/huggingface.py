@@ -224,13 +224,13 @@ def _generation(
 
     length = request.cache or request.sequence
     prefill = InputSet("prefill", (), {**tensors, "use_cache": True})
-    cache = DynamicCache(config=config)
     text = _text(config)
-    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
-    width = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
     dtype = next(module.parameters()).dtype
-    shape = (request.batch, heads, length, width)
     try:
+        cache = DynamicCache(config=config)
+        heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+        width = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+        shape = (request.batch, heads, length, width)
         for layer in range(text.num_hidden_layers):
             cache.update(torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype), layer)
     except Exception:

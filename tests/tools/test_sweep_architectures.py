@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from typing import Any
+
+from tools.sweep_architectures.tiny import variants
+from tools.sweep_architectures.write import page
+
+
+def row(name: str, **more: Any) -> dict[str, Any]:
+    return {"architecture": name, "transformers": "5", "torch": "2", "seconds": 1.0, **more}
+
+
+def captured(**bad: str) -> dict[str, Any]:
+    return {
+        "how": ["export"],
+        "graphs": ["forward"],
+        "operators": {"native@2.33": bad, "xla@2.31": {}},
+        "reason": "",
+    }
+
+
+def test_sizes_are_made_small_and_the_rest_kept() -> None:
+    own = {
+        "hidden_size": 4096,
+        "num_hidden_layers": 32,
+        "vocab_size": 50000,
+        "pad_token_id": 49999,
+        "layer_types": ["full"] * 32,
+        "hidden_act": "silu",
+        "tie": True,
+        "text_config": {"num_heads": 64, "eos_token_id": None},
+    }
+    small, fewer, same = variants(own)
+    assert small["hidden_size"] == 32
+    assert small["num_hidden_layers"] == len(small["layer_types"]) == 2
+    assert small["pad_token_id"] < small["vocab_size"]
+    assert small["text_config"] == {"num_heads": 4, "eos_token_id": None}
+    assert (small["hidden_act"], small["tie"]) == ("silu", True)
+    assert (fewer["hidden_size"], fewer["num_hidden_layers"]) == (4096, 2)
+    assert same == own
+
+
+def test_the_chain_counts_and_every_miss_has_its_reason() -> None:
+    rows = [
+        row("good", instantiated=True, eager=True, cls="Good", inference=captured()),
+        row(
+            "sorts",
+            instantiated=True,
+            eager=True,
+            cls="Sorts",
+            inference=captured(**{"aten::sort": "falls-back"}),
+            training=captured(**{"aten::sort": "falls-back", "aten::histc": "falls-back"}),
+        ),
+        row("broken", reason="instantiation: ValueError: no | such /home/someone/thing.py"),
+        row(
+            "parts",
+            instantiated=True,
+            eager=True,
+            cls="Parts",
+            inference={**captured(), "graphs": [], "reason": "export: data"},
+        ),
+    ]
+    text = page(rows, 10)
+    assert "| in the library | 10 | |" in text
+    assert "| tried | 4 | 40% |" in text
+    assert "| instantiated | 3 | 75% |" in text
+    assert "| run on the CPU | 3 | 100% |" in text
+    assert "| captured whole | 2 | 67% |" in text
+    assert "| captured in parts | 1 | 33% |" in text
+    assert (
+        "| `sorts` | Sorts | 1 export | falls-back: `sort` | none | native: falls-back: `histc` |"
+        in text
+    )
+    assert "| `broken` | instantiation: ValueError: no \\| such …/thing.py |" in text
+    assert "| `parts` | export: data |" in text
+    assert "| `good` | export" not in text.partition("Not captured whole")[2]
