@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -107,3 +108,17 @@ def test_every_link_of_the_index_of_rules():
         name, _, anchor = target.partition("#")
         text = (folder / name).read_text(encoding="utf-8")
         assert not anchor or f"\n## `{anchor}`\n" in text
+
+
+def test_the_commands_that_texts_name_are_there():
+    texts = [*PAGES, *(ROOT / "docs" / "rules").glob("*.md"), *(ROOT / "rules").rglob("*.toml")]
+    named = 0
+    for text in texts:
+        for words in re.findall(r"`neuronport ([a-z][^`\n]*)`", text.read_text(encoding="utf-8")):
+            first, *rest = words.split()
+            command = cli.get_command(None, first)
+            assert command is not None, (text, words)
+            if isinstance(command, click.Group) and rest:
+                assert command.get_command(None, rest[0]) is not None, (text, words)
+            named += 1
+    assert named > 5

@@ -237,18 +237,23 @@ def _check_selection(selection: Any, book: Any, file: str) -> None:
 def _report(
     result: Any, workspace: Any, formats: Sequence[str], files: Sequence[tuple[str, str]]
 ) -> None:
+    from neuronport.reporting import relocate
     from neuronport.reporting.output import options_for, write
     from neuronport.reporting.registry import named as format_named
 
     source = _source_reader(workspace)
+    servers = relocate.below(result, relocate.prefix(workspace.root))
+
+    def rendered(name: str, options: Any) -> Any:
+        audit = servers if name in relocate.FORMATS else result
+        return format_named(name).render(audit, options)
+
     for name in formats:
-        write(format_named(name).render(result, options_for(sys.stdout, source=source)), sys.stdout)
+        write(rendered(name, options_for(sys.stdout, source=source)), sys.stdout)
     for name, path in files:
         try:
             with open(path, "w", encoding="utf-8", newline="\n") as stream:
-                _write_file(
-                    format_named(name).render(result, options_for(stream, {}, source)), stream
-                )
+                _write_file(rendered(name, options_for(stream, {}, source)), stream)
         except OSError as error:
             _stop(f"{path}: cannot be written: {error.strerror}", 2)
 

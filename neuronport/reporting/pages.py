@@ -72,15 +72,17 @@ def _heading(title: str, paint: Painter) -> str:
 def _block(text: str, columns: int) -> Iterator[str]:
     """Paragraphs, wrapped unless they are laid out by hand (code, lists)."""
     fenced = False
-    for paragraph in text.strip().split("\n\n"):
+    for number, paragraph in enumerate(text.strip().split("\n\n")):
+        if number:
+            yield "\n"
         lines = paragraph.splitlines()
-        by_hand = fenced or any(x.startswith((" ", "-", "*", "|", "```")) for x in lines)
+        by_hand = fenced or any(x.startswith((" ", "- ", "* ", "|", "```")) for x in lines)
         fenced ^= sum(x.lstrip().startswith("```") for x in lines) % 2 == 1
         if by_hand:
             yield from (f"  {x}".rstrip() + "\n" for x in lines)
         else:
-            yield from (f"{x}\n" for x in wrap(" ".join(lines), columns, "  ", "  "))
-        yield "" if fenced else "\n"
+            words = _BOLD.sub(r"\1", " ".join(lines))
+            yield from (f"{x}\n" for x in wrap(words, columns, "  ", "  "))
 
 
 def _program(fixture: Fixture, paint: Painter) -> Iterator[str]:
@@ -100,6 +102,7 @@ def _merged(by_path: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield " and ".join(names), words
 
 
+_BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _CODE = re.compile(r"(`[^`]*`)")
 _MARKUP = re.compile(r"([\\<>*|\[\]]|(?<!\w)_|_(?!\w))")
 

@@ -159,8 +159,10 @@ def closing(
             yield f"{' ' * 18}{line}\n"
     if missing:
         yield from not_looked_at(audit, options, paint, _SHOWN_MISSING)
-    yield f"\n{paint('Next', 'bold')}\n"
-    for row in _next(audit, summary):
+    rows = _next(audit, summary, in_short=missing)
+    if rows:
+        yield f"\n{paint('Next', 'bold')}\n"
+    for row in rows:
         yield f"  {row}\n"
 
 
@@ -264,14 +266,14 @@ def result_sentence(audit: AuditResult, summary: Summary) -> str:
     return f"{number} at or above {level}, likely or certain: exit code {audit.exit_code}"
 
 
-def _next(audit: AuditResult, summary: Summary) -> Sequence[str]:
+def _next(audit: AuditResult, summary: Summary, in_short: bool) -> Sequence[str]:
     arguments = list(audit.command)
+    full = [command("audit", *arguments, "--format", "full")] if in_short else []
     if audit.tree.looked_at == 0:
         return [command("audit", "--help"), "  which files are read, and how to name others"]
     if not summary.groups:
-        return [command("audit", *arguments, "--format", "full")]
+        return full
     rows = [command("explain", summary.groups[0].rule)]
     if any(g.fix and g.fix.codemod for g in summary.groups):
         rows.append(command("port", *arguments, "--diff"))
-    rows.append(command("audit", *arguments, "--format", "full"))
-    return rows
+    return [*rows, *full]

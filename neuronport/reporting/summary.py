@@ -351,7 +351,9 @@ def _ratios(
     targets: Iterable[str], counted: Sequence[Finding], audit: AuditResult
 ) -> dict[str, Ratio]:
     tally: dict[str, Counter[str]] = {t: Counter() for t in targets}
-    seen = [*counted, *(f for f in audit.references if f.context.role in audit.fail_roles)]
+    # What is accepted or kept on purpose does not work for that.
+    apart = [*audit.references, *audit.suppressed, *audit.baselined]
+    seen = [*counted, *(f for f in apart if f.context.role in audit.fail_roles)]
     for finding in seen:
         for target, judged in finding.by_target.items():
             word = str(judged.verdict) if judged.verdict.is_reference else "findings"
@@ -431,4 +433,7 @@ def target_line(target: str, audit: AuditResult) -> str:
     if audit.tree.looked_at == 0:
         return "nothing was looked at, so nothing is known"
     said = verdict_sentence(summarize(audit).by_target.get(target, {}))
-    return said or f"nothing found in what was looked at ({looked_at_sentence(audit)})"
+    if said:
+        return said
+    nothing = "nothing new found" if audit.baselined else "nothing found"
+    return f"{nothing} in what was looked at ({looked_at_sentence(audit)})"

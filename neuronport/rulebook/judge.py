@@ -25,6 +25,7 @@ from neuronport.findings import (
 from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Span
 from neuronport.rulebook.match import Matched, matches
 from neuronport.rulebook.model import Rulebook, Spec
+from neuronport.source import places
 from neuronport.source.index import TreeIndex
 from neuronport.source.view import ModuleView
 from neuronport.targets import Target
@@ -236,7 +237,7 @@ class Judge:
             by_target=by_target,
             context=Context(
                 scope=view.scope(event),
-                hot=bool(view.hot(event)),
+                hot=bool(view.hot(event)) and not places.seldom(event, view),
                 guarded_by=_condition(guard, view, event, skipped) or excused,
                 role=role,
             ),

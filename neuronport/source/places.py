@@ -11,6 +11,20 @@ _MAX_STEPS = 8
 _HOST = frozenset(
     ("__init__", "__getitem__", "__len__", "__repr__", "__str__", "collate_fn", "collate", "main")
 )
+_OFTEN_OFF = (
+    "debug",
+    "verbose",
+    "log",
+    "print",
+    "plot",
+    "vis",
+    "profil",
+    "check",
+    "sanity",
+    "dump",
+)
+"""What switches are called that are on when somebody looks, not in every run."""
+_MAX_DEPTH = 5
 
 
 def entry(event: Event, view: ModuleView) -> str:
@@ -69,3 +83,31 @@ def _moves(call: tuple[Any, ...], view: ModuleView) -> bool:
     if device is None:
         return False
     return not any(text.partition(":")[0] in ("cpu", "meta") for text, _ in view.strings(device))
+
+
+def seldom(event: Event, view: ModuleView) -> bool:
+    """Whether a condition lets the place run only every so many steps, or when somebody asks."""
+    return any(_rare(guard.test, view, guard.polarity, 0) for guard in view.guards(event))
+
+
+def _rare(test: Value, view: ModuleView, wanted: bool, depth: int) -> bool:
+    """Whether ``test`` is seldom ``wanted``; what runs without ``profile`` runs in every step."""
+    if test is None or depth > _MAX_DEPTH:
+        return False
+    tag = test[0]
+    if tag == "bin" and test[1] == "%":
+        return True
+    if tag in ("v", "param", "attr", "self"):
+        name = view.text(test).rpartition(".")[2].lower()
+        if any(word in name for word in _OFTEN_OFF):
+            return wanted
+        if tag == "v":
+            return _rare(view.facts.definitions[test[1]].value, view, wanted, depth + 1)
+        return False
+    if tag == "cmp":
+        return any(_rare(side, view, wanted, depth + 1) for side in (test[1], test[3]))
+    if tag == "not":
+        return _rare(test[1], view, not wanted, depth + 1)
+    if tag in ("bool", "call"):
+        return any(_rare(item, view, wanted, depth + 1) for item in test[2])
+    return False

@@ -125,10 +125,19 @@ class Truth:
         if tag == "tried":
             chosen = value[3] if any(self.missing(name) for name in value[1]) else None
             if chosen is not None:
+                # What a failing import leaves behind is no setting.
+                for _ in range(_MAX_DEPTH):
+                    if chosen is None or chosen[0] != "v":
+                        break
+                    chosen = module.definitions[chosen[1]].value
                 return self._of(module, chosen, depth + 1)
             return self._agree([self._of(module, v, depth + 1) for v in value[2:]])
         if tag == "v":
-            return self._of(module, module.definitions[value[1]].value, depth + 1)
+            held = module.definitions[value[1]].value
+            if held is not None and held[0] == "const" and isinstance(held[1], bool):
+                # ``compile = False`` is a setting of the project: it says nothing of the host.
+                return None
+            return self._of(module, held, depth + 1)
         if tag in ("call", "ref"):
             return self._name(module, value, depth)
         if tag == "attr":

@@ -358,3 +358,30 @@ def test_a_baseline_that_cannot_be_written(project):
     result = audit("--write-baseline", os.path.join("none", "known.json"))
     assert result.exit_code == 2
     assert "known.json: cannot be written" in result.stderr
+
+
+def test_paths_for_servers_begin_at_the_repository(project):
+    """`audit src` in a repository: an annotation at `a.py` would be at no file."""
+    (project / ".git").mkdir()
+    (project / "src").mkdir()
+    (project / "src" / "a.py").write_text(BREAKS)
+    assert "file=src/a.py," in audit("src", "--format", "github").stdout
+    sarif = json.loads(audit("src", "--format", "sarif").stdout)
+    locations = [r["locations"][0]["physicalLocation"] for r in sarif["runs"][0]["results"]]
+    assert {x["artifactLocation"]["uri"] for x in locations} == {"src/a.py"}
+    rows = json.loads(audit("src", "--format", "gitlab").stdout)
+    assert {row["location"]["path"] for row in rows} == {"src/a.py"}
+    assert {path for path, _, _ in found("src")} == {"a.py"}
+    assert "file=src/a.py," in audit("src/a.py", "--format", "github").stdout
+
+
+def test_what_a_baseline_accepts_does_not_work_for_that(project):
+    audit("breaks.py", "--write-baseline", "known.json")
+    report = audit("breaks.py", "--baseline", "known.json").stdout
+    assert "0 of 1 device-specific place (0 %)" in report
+    assert "nothing new found" in report
+
+
+def test_the_full_format_does_not_name_itself_as_the_next_step(project):
+    assert "--format full" in audit("breaks.py").stdout
+    assert "--format full" not in audit("breaks.py", "--format", "full").stdout

@@ -100,3 +100,11 @@ def test_colour_is_asked_for():
     assert "\x1b[" in neuronport("explain", SPECS[0].id, env={"FORCE_COLOR": "1"}).stdout
     both = neuronport("explain", SPECS[0].id, env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).stdout
     assert "\x1b" not in both
+
+
+def test_text_has_no_markup_and_no_double_gaps():
+    (spec,) = find_rule("accelerator-branch", BOOK)
+    shown = "".join(text_page(spec, RenderOptions()))
+    assert "Fix safety: the branch" in shown
+    assert "**" not in shown
+    assert "\n\n\n" not in shown

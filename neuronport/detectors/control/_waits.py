@@ -12,18 +12,6 @@ from neuronport.source.view import ModuleView
 
 CERTAIN, LIKELY, POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
 _MAX_DEPTH = 5
-_OFTEN_OFF = (
-    "debug",
-    "verbose",
-    "log",
-    "print",
-    "plot",
-    "vis",
-    "profil",
-    "check",
-    "sanity",
-    "dump",
-)
 REDUCING = frozenset(
     ["any", "all", "max", "min", "sum", "mean", "norm", "abs", "isnan", "isinf", "isfinite", "amax"]
 )
@@ -94,35 +82,6 @@ def reached(
         return None
     if prepares_data(event, view):
         return POSSIBLE, hot  # a transform is a module too, and runs on the host
-    if seldom(event, view):
+    if places.seldom(event, view):
         return POSSIBLE, f"{hot}, though not in every step"
     return sure, hot
-
-
-def seldom(event: Event, view: ModuleView) -> bool:
-    """Whether a condition lets the place run only every so many steps, or when somebody asks."""
-    return any(_rare(guard.test, view, 0) for guard in view.guards(event))
-
-
-def _rare(test: Value, view: ModuleView, depth: int) -> bool:
-    if test is None or depth > _MAX_DEPTH:
-        return False
-    tag = test[0]
-    if tag == "bin" and test[1] == "%":
-        return True
-    if tag in ("v", "param", "attr", "self"):
-        name = view.text(test).rpartition(".")[2].lower()
-        if any(word in name for word in _OFTEN_OFF):
-            return True
-        if tag == "v":
-            return _rare(view.facts.definitions[test[1]].value, view, depth + 1)
-        return False
-    if tag == "cmp":
-        return _rare(test[1], view, depth + 1) or _rare(test[3], view, depth + 1)
-    if tag == "not":
-        return _rare(test[1], view, depth + 1)
-    if tag == "bool":
-        return any(_rare(item, view, depth + 1) for item in test[2])
-    if tag == "call":
-        return any(_rare(item, view, depth + 1) for item in test[2])
-    return False

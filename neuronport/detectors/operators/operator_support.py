@@ -173,8 +173,16 @@ def _answer(
         confidence = Confidence.POSSIBLE
     if all(e.kind in _WEAK for e in evidence):
         confidence = weakest(confidence, Confidence.LIKELY)
-    workaround = answer.workarounds[0].title if answer.workarounds else ""
-    return TargetVerdict(verdict, confidence, evidence, workaround, stages)
+    return TargetVerdict(verdict, confidence, evidence, _instead(answer), stages)
+
+
+def _instead(answer: operators.Answer) -> str:
+    """The workaround with its conditions, by which the reader decides, and where its code is."""
+    if not answer.workarounds:
+        return ""
+    first = answer.workarounds[0]
+    operator = answer.operator.partition(".")[0]
+    return f"{first.title}. {first.context} The code: neuronport operators show {operator}"
 
 
 def _depends(when: str, call: CallFacts, spelling: str) -> bool:

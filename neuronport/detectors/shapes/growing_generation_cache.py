@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import LIKELY, POSSIBLE
-from neuronport.readers.python.facts import Event
+from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 METHODS = ("generate",)
@@ -32,6 +32,8 @@ _TELLING = frozenset(
     ]
 )
 """Arguments that tell the method of transformers from others of its name."""
+_WRAPPERS = frozenset(["torch.compile", "torch.nn.DataParallel"])
+_MAX_DEPTH = 4
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -45,7 +47,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if any(key == "use_cache" and view.constant(v) == (True, False) for key, v in event.kwargs):
         return
     known = view.kind(event.value)
-    if known.kind not in ("module", "unknown"):
+    if known.kind not in ("module", "unknown") or _of_the_project(event.value, view, 0):
         return
     unsure = None in given or "generation_config" in given or "past_key_values" in given
     yield Hit(
@@ -53,3 +55,20 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         "generate: the default cache grows by one token a step, each a new shape",
         POSSIBLE if unsure else LIKELY,
     )
+
+
+def _of_the_project(value: Value, view: ModuleView, depth: int) -> bool:
+    """Whether the model is of a class of the tree with a ``generate`` of its own: what that keeps
+    from step to step is its business."""
+    if depth > _MAX_DEPTH:
+        return False
+    for atom in view.follow(value):
+        made = atom.value
+        if made is None or made[0] != "call":
+            continue
+        name = view.name(made[1]).removesuffix(".from_pretrained")
+        if name in _WRAPPERS and made[2] and _of_the_project(made[2][0], view, depth + 1):
+            return True
+        if view.index.class_(name) and view.index.function(f"{name}.generate"):
+            return True
+    return False

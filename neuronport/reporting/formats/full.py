@@ -129,8 +129,9 @@ def _finding(
     # Once per rule: repeated a thousand times it would bury the findings.
     if finding.rule not in explained:
         explained.add(finding.rule)
-        why = first_paragraph(finding.why)
-        if why:
+        rule = audit.rules.get(finding.rule)
+        why = first_paragraph(rule.why if rule else finding.why)
+        if why and why not in message:
             yield from _rows(wrap(escape.terminal(f"why: {why}"), options.columns, "  ", "      "))
 
 
@@ -204,7 +205,8 @@ def _window(line: str, start: int, end: int, room: int) -> tuple[str, int, int]:
     """The part of a line that fits, where its span begins in it and how wide it is shown."""
     first = 0 if start <= room // 2 else start - 1 - room // 4
     part = line[first : first + room]
-    shown = ("…" if first else "") + escape.terminal(part)
+    after = "…" if first + room < len(line) else ""
+    shown = ("…" if first else "") + escape.terminal(part) + after
     before = line[first : start - 1]
     offset = width_of(escape.terminal(before)) + bool(first)
     length = width_of(escape.terminal(line[max(first, start - 1) : min(end - 1, first + room)]))
