@@ -205,7 +205,7 @@ def _together(
     for other in inside:
         if other.rule in _QUIET or other.rule == finding.rule:
             continue
-        if other.confidence is Confidence.POSSIBLE or other.rule.startswith(_HARMLESS):
+        if other.rule.startswith(_HARMLESS):
             continue
         if state.is_converted(other):
             dealt += 1
@@ -213,7 +213,7 @@ def _together(
         change = _unguarded(other, project) or _by_switch(other, project)
         if not isinstance(change, Change):
             covered = any(_covers(c, other, project) for c in changes)
-            if covered:
+            if covered or other.confidence is Confidence.POSSIBLE:
                 continue
             place = other.location
             return Left(

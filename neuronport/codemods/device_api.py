@@ -41,6 +41,8 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
         return _current(finding, source)
     if name == "device_count":
         return _count(finding, source)
+    # Deprecated and documented to do the same.
+    name = {"reset_max_memory_allocated": "reset_peak_memory_stats"}.get(name, name)
     if name not in NAMES or patterns.is_guarded(finding):
         return None
     call = source.at(finding, ast.Call)

@@ -130,7 +130,7 @@ def _text(finding: Finding, source: Source, project: Project) -> Change | Left |
         )
     if patterns.is_guarded(finding):
         return None
-    if finding.confidence is Confidence.POSSIBLE:
+    if finding.confidence is Confidence.POSSIBLE and not _is_place(source, text.node):
         return Left(
             finding,
             "unclear",
@@ -148,6 +148,21 @@ def _text(finding: Finding, source: Source, project: Project) -> Change | Left |
     if isinstance(above, ast.Call):
         return _argument(finding, source, project, text, above, name)
     return _placed(finding, source, project, text, patterns.device_name(text.number))
+
+
+def _is_place(source: Source, node: ast.AST) -> bool:
+    """Whether a text can only be a device, whatever else is not known about the place."""
+    parent = source.parent(node)
+    if isinstance(parent, ast.keyword):
+        return parent.arg in ("device", "map_location")
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        target = parent.targets[0]
+        return isinstance(target, ast.Name) and target.id == "device"
+    if not isinstance(parent, ast.Call) or parent.args[:1] != [node]:
+        return False
+    if isinstance(parent.func, ast.Attribute) and parent.func.attr == "to":
+        return len(parent.args) == 1
+    return source.called(parent) == "torch.device"
 
 
 def _argument(

@@ -200,9 +200,18 @@ def operand(source: Source, node: ast.expr) -> str:
 _CUDA_WORDS = re.compile(r"cuda|gpu|nccl|triton|flash|available", re.I)
 
 
+_MARKER = re.compile(r"(^|\.)require_\w+$")
+
+
 def is_guarded(finding: Finding) -> bool:
-    """Whether a place runs only where CUDA is: Neuron skips it, so that nothing has to change."""
-    return bool(_CUDA_WORDS.search(finding.context.guarded_by))
+    """Whether a place runs only where CUDA is: Neuron skips it, so that nothing has to change.
+
+    A test behind a marker such as ``require_torch_gpu`` is no such place: the marker is changed in
+    one place, and then the test has to run.
+    """
+    return not _MARKER.search(finding.context.guarded_by) and bool(
+        _CUDA_WORDS.search(finding.context.guarded_by)
+    )
 
 
 _EARLY = (
