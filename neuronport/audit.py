@@ -13,9 +13,12 @@ import marshal
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from neuronport.audit_cache.memory import Head, Judged, Memory
+from neuronport.audit_cache.store import Damaged, Store
 from neuronport.findings import Finding, NotLookedAt, Role, fingerprinted
 from neuronport.readers.python.evaluate import read_module
 from neuronport.readers.python.facts import Interest, ModuleFacts, module_id
@@ -25,6 +28,7 @@ from neuronport.rulebook.load import rulebook
 from neuronport.rulebook.suppress import Suppression, apply, suppressions
 from neuronport.source.hot import training_loops
 from neuronport.source.index import Summary, TreeIndex, import_heads
+from neuronport.source.recording import RecordingIndex
 from neuronport.targets import Target
 from neuronport.workspace import (
     Modules,
@@ -63,17 +67,77 @@ class Part:
         self.looked_at += other.looked_at
 
     def sort(self) -> None:
-        self.findings = fingerprinted(self.findings)
-        self.references = fingerprinted(self.references)
-        self.suppressed = fingerprinted(self.suppressed)
+        """By place; the findings of each file already are."""
+        for found in (self.findings, self.references, self.suppressed):
+            found.sort(key=lambda f: f.location.path)
         self.unused.sort()
         self.not_looked_at.sort(key=lambda n: (n.path, n.line or 0, n.reason))
+
+
+class Read(NamedTuple):
+    """What reading a file says to all others."""
+
+    path: str
+    module: str
+    summary: bytes
+    calls: bytes
+    digest: bytes
+    """Of the summary; empty without a cache."""
+    key: bytes
+    """Of the file in the cache; empty without one."""
+
+
+class Rest(NamedTuple):
+    """A file that is judged by whoever is free."""
+
+    path: str
+    key: bytes
+    facts: bytes
+    """Empty: they are in the cache."""
+
+
+class Tree:
+    """What is known of all modules when judging begins."""
+
+    def __init__(self) -> None:
+        self.fresh: dict[str, tuple[bytes, bytes]] = {}
+        """Module → summary and calls, as read in this run."""
+        self.keys: dict[str, bytes] = {}
+        """Module → key of its file in the cache."""
+        self.digests: dict[str, bytes] = {}
+        """Module → digest of its summary."""
+        self._paths: dict[str, str] = {}
+
+    def add(self, read: Read) -> None:
+        """Take in a file; of two with the same module id (a stub beside it) the first by path,
+        in whatever order they come."""
+        if self._takes(read.module, read.path):
+            self.fresh[read.module] = (read.summary, read.calls)
+            self.keys[read.module] = read.key
+            self.digests[read.module] = read.digest
+
+    def add_known(self, head: Head, path: str) -> None:
+        if self._takes(head.module, path):
+            self.fresh.pop(head.module, None)
+            self.keys[head.module] = head.key
+            self.digests[head.module] = head.digest
+
+    def _takes(self, module: str, path: str) -> bool:
+        if self._paths.setdefault(module, path) < path:
+            return False
+        self._paths[module] = path
+        return True
 
 
 class PythonAuditor:
     """Reads and judges some of the Python files of a tree; one per process."""
 
-    def __init__(self, python: Sequence[SourceFile], targets: Sequence[Target]) -> None:
+    def __init__(
+        self,
+        python: Sequence[SourceFile],
+        targets: Sequence[Target],
+        store: Store | None = None,
+    ) -> None:
         self.modules: Modules = modules(python)
         self.targets = tuple(targets)
         self.heads = import_heads(self.modules)
@@ -81,29 +145,73 @@ class PythonAuditor:
         self.interest: Interest = interest_of(self.book)
         self.part = Part()
         self._facts: dict[str, bytes] = {}
-        self._roles: dict[str, SourceFile] = {}
+        self._by_path = {file.path: file for file in python}
+        self._keys: dict[str, bytes] = {}
+        self._recalled: dict[str, bytes] = {}
+        self._made: tuple[Tree, TreeIndex] | None = None
+        self.memory: Memory | None = None
+        if store is not None:
+            self.memory = Memory(
+                store, self.modules, self.heads, self.interest, self.book.digest, self.targets
+            )
 
     # ---- first phase ------------------------------------------------------------------------------
 
-    def read(self, file: SourceFile) -> tuple[str, tuple[bytes, bytes]] | None:
-        """Parse one file and keep its facts; its module and summary for the index."""
+    def recall(
+        self, files: Sequence[SourceFile], tree: Tree, progress: Callable[[], None]
+    ) -> list[SourceFile]:
+        """Take from the cache what was read before; the files that are still to be read."""
+        if self.memory is None:
+            return list(files)
+        unread = []
+        for file in files:
+            head = self._recall(self.memory, file)
+            if head is None:
+                unread.append(file)
+                continue
+            if head.missed is not None:
+                self._skip(file, *head.missed)
+            else:
+                self.part.lines += head.lines
+                self.part.looked_at += 1
+                tree.add_known(head, file.path)
+                if head.has_facts:
+                    self._recalled[file.path] = head.key
+            progress()
+        return unread
+
+    @staticmethod
+    def _recall(memory: Memory, file: SourceFile) -> Head | None:
         try:
             data = read_source(file)
-            decoded = decode_python(data)
-        except (WorkspaceError, Undecodable) as error:
+        except WorkspaceError:
+            return None
+        return memory.head(memory.key(file, data))
+
+    def read(self, file: SourceFile) -> Read | None:
+        """Parse one file and keep its facts; its module and summary for the index."""
+        memory = self.memory
+        try:
+            data = read_source(file)
+        except WorkspaceError as error:
             self._skip(file, error.reason, error.detail)
             return None
-        text = decoded.text
+        key = memory.key(file, data) if memory is not None else b""
+        try:
+            text = decode_python(data).text
+        except Undecodable as error:
+            self._skip(file, error.reason, error.detail, key=key)
+            return None
         try:
             tree = parse(text)
         except SyntaxError as error:
-            self._skip(file, *_why_unparsed(error), line=error.lineno)
+            self._skip(file, *_why_unparsed(error), line=error.lineno, key=key)
             return None
         except (RecursionError, MemoryError):
             self._skip(file, "too-deeply-nested", "its expressions are nested too deeply to parse")
             return None
         except ValueError as error:
-            self._skip(file, "not-python", str(error))
+            self._skip(file, "not-python", str(error), key=key)
             return None
         lines = text.count("\n") + (not text.endswith("\n") and bool(text))
         try:
@@ -125,52 +233,140 @@ class PythonAuditor:
             ]
         self.part.lines += lines
         self.part.looked_at += 1
-        self._roles[file.path] = file
+        frozen = None
         if facts.events or facts.comments:
-            self._facts[file.path] = marshal.dumps(facts.freeze())
+            frozen = self._facts[file.path] = marshal.dumps(facts.freeze())
         summary = Summary(facts)
-        return facts.module, (summary.freeze(), summary.freeze_calls(training_loops(facts)))
+        frozen_summary = summary.freeze()
+        calls = summary.freeze_calls(training_loops(facts))
+        digest = b""
+        if memory is not None:
+            digest = summary.digest()
+            head = Head(key, facts.module, lines, frozen is not None, digest, None)
+            memory.keep_read(head, frozen, frozen_summary, calls)
+            self._keys[file.path] = key
+        return Read(file.path, facts.module, frozen_summary, calls, digest, key)
 
     def kept(self) -> dict[str, bytes]:
         """The facts of the files read so far, frozen; judging lets go of them."""
         return dict(self._facts)
 
-    def _skip(self, file: SourceFile, reason: str, detail: str, line: int | None = None) -> None:
+    def _skip(
+        self,
+        file: SourceFile,
+        reason: str,
+        detail: str,
+        line: int | None = None,
+        key: bytes = b"",
+    ) -> None:
+        """``key``: nothing but the bytes of the file is the reason, which may be kept."""
         self.part.not_looked_at.append(NotLookedAt(file.path, reason, detail, line))
+        if key and self.memory is not None:
+            self.memory.keep_missed(key, reason, detail, line)
 
     # ---- second phase -----------------------------------------------------------------------------
 
+    def settle(self, tree: Tree, progress: Callable[[], None]) -> list[Rest]:
+        """Take from the cache what would be found again; what is to be judged anew although it was
+        not read in this run."""
+        if self.memory is None:
+            return []
+        index = self._index(tree)
+        assert isinstance(index, RecordingIndex)
+        rest = []
+        for path, key in sorted(self._recalled.items()):
+            judged = self.memory.judged(key, self._by_path[path], index)
+            if judged is None:
+                rest.append(Rest(path, key, b""))
+                continue
+            self._add(judged)
+            progress()
+        return rest
+
+    def waiting(self) -> list[Rest]:
+        """Hand over what was read here and is to be judged."""
+        facts, self._facts = self._facts, {}
+        return [Rest(path, self._keys.get(path, b""), facts[path]) for path in sorted(facts)]
+
+    def emptied(self) -> PythonAuditor:
+        """Itself in a forked process, without what the process it came from found."""
+        self.part = Part()
+        self._facts = {}
+        self._made = None
+        return self
+
     def judge_all(
-        self, summaries: dict[str, tuple[bytes, bytes]], progress: Callable[[], None]
+        self, tree: Tree, progress: Callable[[], None], rest: Iterable[Rest] = ()
     ) -> Part:
-        """Judge every file that was read, with the summaries of the whole tree."""
-        judge = Judge(self.book, self.targets, TreeIndex(summaries, self.modules))
+        """Judge every file that was read, and those of ``rest``."""
+        judge = Judge(self.book, self.targets, self._index(tree))
         for path in sorted(self._facts):
             facts = ModuleFacts.thaw(marshal.loads(self._facts.pop(path)))
-            try:
-                self._judge(judge, self._roles[path], facts)
-            except Exception as error:
-                # A fault of ours costs one file, which is reported, not the whole audit.
-                if os.environ.get("NEURONPORT_DEBUG"):
-                    raise
-                self.part.looked_at -= 1
-                self._skip(
-                    self._roles[path],
-                    "internal-error",
-                    f"a fault in neuronport ({type(error).__name__}: {error}); please report it",
-                )
+            self._judge(judge, self._by_path[path], facts)
+            progress()
+        for path, key, frozen in rest:
+            self._keys[path] = key
+            if not frozen:
+                assert self.memory is not None
+                frozen = self.memory.facts(key)
+            facts = ModuleFacts.thaw(marshal.loads(frozen))
+            self._judge(judge, self._by_path[path], facts)
             progress()
         return self.part
 
+    def _index(self, tree: Tree) -> TreeIndex:
+        if self._made is None or self._made[0] is not tree:
+            index: TreeIndex
+            if self.memory is None:
+                index = TreeIndex(tree.fresh, self.modules)
+            else:
+                self.memory.keys = tree.keys
+                index = RecordingIndex(tree.fresh, self.modules, tree.digests, self.memory)
+            self._made = (tree, index)
+        return self._made[1]
+
     def _judge(self, judge: Judge, file: SourceFile, facts: ModuleFacts) -> None:
+        try:
+            self._judge_one(judge, file, facts)
+        except Damaged:
+            raise
+        except Exception as error:
+            # A fault of ours costs one file, which is reported, not the whole audit.
+            if os.environ.get("NEURONPORT_DEBUG"):
+                raise
+            self.part.looked_at -= 1
+            self._skip(
+                file,
+                "internal-error",
+                f"a fault in neuronport ({type(error).__name__}: {error}); please report it",
+            )
+
+    def _judge_one(self, judge: Judge, file: SourceFile, facts: ModuleFacts) -> None:
+        path = file.path
+        index = judge.index
+        if isinstance(index, RecordingIndex):
+            index.start()
         lines = _LazyLines(file)
         findings, references = judge.module(facts, lines, file.role)
         marks = [Suppression(*mark) for mark in facts.comments]
         shown, hidden, unused = apply(findings, marks)
-        self.part.findings += shown
-        self.part.suppressed += hidden
-        self.part.references += references
-        self.part.unused += [(file.path, mark.line, mark.text) for mark in unused]
+        judged = Judged(
+            fingerprinted(shown),
+            fingerprinted(references),
+            fingerprinted(hidden),
+            [(path, mark.line, mark.text) for mark in unused],
+        )
+        self._add(judged)
+        if self.memory is not None and isinstance(index, RecordingIndex):
+            key = self._keys[path]
+            if lines.data is None or self.memory.key(file, lines.data) == key:
+                self.memory.keep_judged(key, file, judged, index.needs(), index)
+
+    def _add(self, judged: Judged) -> None:
+        self.part.findings += judged.findings
+        self.part.references += judged.references
+        self.part.suppressed += judged.suppressed
+        self.part.unused += judged.unused
 
 
 class _LazyLines(Sequence[str]):
@@ -179,11 +375,15 @@ class _LazyLines(Sequence[str]):
     def __init__(self, file: SourceFile) -> None:
         self._file = file
         self._lines: list[str] | None = None
+        self.data: bytes | None = None
+        """The bytes of the file as they were found, perhaps changed since it was judged."""
 
     def _load(self) -> list[str]:
         if self._lines is None:
+            self.data = b""
             try:
-                self._lines = split_lines(decode_python(read_source(self._file)).text)
+                self.data = read_source(self._file)
+                self._lines = split_lines(decode_python(self.data).text)
             except (WorkspaceError, Undecodable):
                 self._lines = []
         return self._lines
@@ -227,20 +427,24 @@ def quiet_interpreter() -> None:
 
 
 def audit_serially(
-    python: Sequence[SourceFile], targets: Sequence[Target], progress: Callable[[str], None]
+    python: Sequence[SourceFile],
+    targets: Sequence[Target],
+    progress: Callable[[str], None],
+    store: Store | None = None,
 ) -> Part:
     """Read and judge in this process."""
     quiet_interpreter()
-    auditor = PythonAuditor(python, targets)
-    summaries: dict[str, tuple[bytes, bytes]] = {}
-    for file in python:
+    auditor = PythonAuditor(python, targets, store)
+    tree = Tree()
+    for file in auditor.recall(python, tree, lambda: progress("read")):
         read = auditor.read(file)
         if read is not None:
-            summaries[read[0]] = read[1]
+            tree.add(read)
         progress("read")
-    part = auditor.judge_all(summaries, lambda: progress("judge"))
+    rest = auditor.settle(tree, lambda: progress("judge"))
+    part = auditor.judge_all(tree, lambda: progress("judge"), rest)
     part.sort()
     return part
 
 
-__all__ = ["Part", "PythonAuditor", "Role", "audit_serially", "parse"]
+__all__ = ["Part", "PythonAuditor", "Read", "Role", "Tree", "audit_serially", "parse"]

@@ -1,8 +1,9 @@
 """Auditing Python files in several processes, with the same result as in one.
 
 Each process takes files from a common counter, keeps their facts, and sends only summaries; once
-all are read, every process gets all summaries and judges its own files. A process that dies costs
-the file it was at, which is reported, and nothing else.
+all are read, every process gets all summaries and judges its own files, and takes what else is to
+be judged (facts that were in the cache) from another counter. A process that dies costs the file it
+was at, which is reported, and nothing else.
 """
 
 from __future__ import annotations
@@ -11,11 +12,20 @@ import marshal
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from neuronport.audit import Part, PythonAuditor, audit_serially, quiet_interpreter
+from neuronport.audit import (
+    Part,
+    PythonAuditor,
+    Read,
+    Rest,
+    Tree,
+    audit_serially,
+    quiet_interpreter,
+)
+from neuronport.audit_cache.store import Damaged, Store
 from neuronport.findings import NotLookedAt
 from neuronport.targets import Target
 from neuronport.workspace import SourceFile
@@ -37,35 +47,88 @@ def audit_python(
     targets: Sequence[Target],
     jobs: int,
     progress: Callable[[str], None],
+    store: Store | None = None,
 ) -> Part:
-    """Read and judge files in up to ``jobs`` processes; the same bytes whatever the number."""
-    if jobs <= 1 or sum(f.size for f in python) < _WORTH_IT or len(python) < 2 * jobs:
-        return audit_serially(python, targets, progress)
-    return _Pool(python, targets, jobs, progress).run()
+    """Read and judge files in up to ``jobs`` processes; the same bytes whatever the number and
+    whatever ``store`` remembers."""
+    try:
+        part = _audit(python, targets, jobs, progress, store)
+    except Damaged:
+        assert store is not None
+        store.reading = False
+        part = _audit(python, targets, jobs, progress, store)
+    if store is not None:
+        store.sweep()
+        store.close()
+    return part
+
+
+def _audit(
+    python: Sequence[SourceFile],
+    targets: Sequence[Target],
+    jobs: int,
+    progress: Callable[[str], None],
+    store: Store | None,
+) -> Part:
+    if not _worth_it(python, jobs):
+        return audit_serially(python, targets, progress, store)
+    quiet_interpreter()
+    auditor = PythonAuditor(sorted(python, key=lambda f: f.path), targets, store)
+    tree = Tree()
+    unread = auditor.recall(python, tree, lambda: progress("read"))
+    if _worth_it(unread, jobs):
+        return _Pool(python, unread, auditor, tree, jobs, progress, store).run()
+    for file in unread:
+        read = auditor.read(file)
+        if read is not None:
+            tree.add(read)
+        progress("read")
+    rest = auditor.settle(tree, lambda: progress("judge")) + auditor.waiting()
+    by_path = {f.path: f for f in python}
+    if _worth_it([by_path[r.path] for r in rest], jobs):
+        return _Pool(python, [], auditor, tree, jobs, progress, store).run(rest)
+    part = auditor.judge_all(tree, lambda: progress("judge"), rest)
+    part.sort()
+    return part
+
+
+def _worth_it(python: Sequence[SourceFile], jobs: int) -> bool:
+    return jobs > 1 and sum(f.size for f in python) >= _WORTH_IT and len(python) >= 2 * jobs
 
 
 class _Pool:
     def __init__(
         self,
         python: Sequence[SourceFile],
-        targets: Sequence[Target],
+        unread: Sequence[SourceFile],
+        auditor: PythonAuditor,
+        tree: Tree,
         jobs: int,
         progress: Callable[[str], None],
+        store: Store | None,
     ) -> None:
         # The largest first, so that no process is left with a long file at the end.
         self.files = sorted(python, key=lambda f: (-f.size, f.path))
-        self.targets = targets
+        wanted = {f.path for f in unread}
+        self.unread = [i for i, f in enumerate(self.files) if f.path in wanted]
+        self.auditor = auditor
+        self.tree = tree
         self.progress = progress
+        self.store = store
         method = "fork" if sys.platform == "linux" else "spawn"
+        self.inherited = auditor if method == "fork" else None
         self.context: Any = multiprocessing.get_context(method)
         self.next = self.context.Value("i", 0)
+        self.next_rest = self.context.Value("i", 0)
         self.owner = self.context.Array("i", [-1] * len(self.files), lock=False)
         self.current = self.context.Array("i", [-1] * 4 * jobs, lock=False)
         self.workers: list[tuple[int, Any, Connection]] = []
         self.jobs = jobs
-        self.part = Part()
+        self.part = auditor.part
 
     def start(self, number: int, files: list[int] | None) -> None:
+        if self.store is not None:
+            self.store.close()
         here, there = self.context.Pipe()
         process = self.context.Process(
             target=_work,
@@ -73,8 +136,12 @@ class _Pool:
                 there,
                 number,
                 self.files,
-                self.targets,
+                self.unread,
+                self.auditor.targets,
+                self.inherited,
+                self.store,
                 self.next,
+                self.next_rest,
                 self.owner,
                 self.current,
                 files,
@@ -85,11 +152,11 @@ class _Pool:
         there.close()
         self.workers.append((number, process, here))
 
-    def run(self) -> Part:
+    def run(self, rest: Sequence[Rest] | None = None) -> Part:
+        """``rest``: what is to be judged, when all is read."""
         for number in range(self.jobs):
             self.start(number, None)
         started = self.jobs
-        summaries: dict[str, tuple[bytes, bytes]] = {}
         ready: list[tuple[int, Any, Connection]] = []
         try:
             waiting = list(self.workers)
@@ -99,24 +166,38 @@ class _Pool:
                     message = self._receive(connection, process)
                     if message is None:
                         waiting.remove(worker)
-                        rest = self._lost(number)
-                        if rest and started < 4 * self.jobs:
-                            self.start(started, rest)
+                        lost = self._lost(number)
+                        if lost and started < 4 * self.jobs:
+                            self.start(started, lost)
                             waiting.append(self.workers[-1])
                             started += 1
                         else:
-                            self._give_up(rest)
+                            self._give_up(lost)
                     elif message[0] == "read":
                         for _ in range(message[1]):
                             self.progress("read")
                     else:
-                        summaries.update(marshal.loads(message[1]))
+                        for read in marshal.loads(message[1]):
+                            self.tree.add(Read(*read))
                         waiting.remove(worker)
                         ready.append(worker)
-            frozen = marshal.dumps(dict(sorted(summaries.items())))
+            if rest is None:
+                rest = self.auditor.settle(self.tree, lambda: self.progress("judge"))
+            place = {f.path: i for i, f in enumerate(self.files)}
+            rest = sorted(rest, key=lambda r: place[r.path])
+            tree = self.tree
+            plain = (
+                dict(sorted(tree.fresh.items())),
+                tree.keys,
+                tree.digests,
+                [(place[r.path], r.key, r.facts) for r in rest],
+            )
+            frozen = marshal.dumps(plain)
+            if self.store is not None:
+                self.store.close()
             for _, _, connection in ready:
                 connection.send_bytes(frozen)
-            del frozen, summaries
+            del frozen, plain
             waiting = list(ready)
             while waiting:
                 for worker in self._readable(waiting):
@@ -127,9 +208,12 @@ class _Pool:
                         self._give_up(self._owned(number))
                     elif message[0] == "judge":
                         self.progress("judge")
+                    elif message[0] == "damaged":
+                        raise Damaged
                     else:
                         self.part.add(message[1])
                         waiting.remove(worker)
+            self._give_up([place[r.path] for r in rest if self.owner[place[r.path]] < 0])
         finally:
             for _, process, connection in self.workers:
                 connection.close()
@@ -173,8 +257,12 @@ def _work(
     connection: Connection,
     number: int,
     files: Sequence[SourceFile],
+    unread: Sequence[int],
     targets: Sequence[Target],
+    inherited: PythonAuditor | None,
+    store: Store | None,
     following: Any,
+    following_rest: Any,
     owner: Any,
     current: Any,
     given: list[int] | None,
@@ -182,8 +270,12 @@ def _work(
     """One process: read what the counter gives (or what is given), then judge it."""
     try:
         quiet_interpreter()
-        auditor = PythonAuditor(sorted(files, key=lambda f: f.path), targets)
-        summaries: dict[str, tuple[bytes, bytes]] = {}
+        if inherited is not None:
+            auditor = inherited.emptied()
+        else:
+            auditor = PythonAuditor(sorted(files, key=lambda f: f.path), targets, store)
+        memory = auditor.memory
+        summaries: list[tuple[Any, ...]] = []
 
         def read(indices: Sequence[int]) -> None:
             for i in indices:
@@ -191,26 +283,49 @@ def _work(
                 current[number] = i
                 result = auditor.read(files[i])
                 if result is not None:
-                    summaries[result[0]] = result[1]
+                    summaries.append(tuple(result))
             connection.send(("read", len(indices)))
 
         if given is not None:
             read(given)
         while True:
-            with following.get_lock():
-                first = following.value
-                following.value = min(first + _CHUNK, len(files))
-            if first >= len(files):
+            taken = _take(following, len(unread))
+            if not taken:
                 break
-            read(range(first, min(first + _CHUNK, len(files))))
+            read([unread[i] for i in taken])
         current[number] = -1
+        if memory is not None:
+            memory.store.flush()
         connection.send(("summaries", marshal.dumps(summaries)))
         summaries.clear()
-        everything = marshal.loads(connection.recv_bytes())
-        part = auditor.judge_all(everything, lambda: connection.send(("judge",)))
+        tree = Tree()
+        tree.fresh, tree.keys, tree.digests, rest = marshal.loads(connection.recv_bytes())
+
+        def others() -> Iterator[Rest]:
+            while True:
+                taken = _take(following_rest, len(rest))
+                if not taken:
+                    return
+                for i in taken:
+                    place, key, facts = rest[i]
+                    owner[place] = number
+                    yield Rest(files[place].path, key, facts)
+
+        part = auditor.judge_all(tree, lambda: connection.send(("judge",)), others())
+        if memory is not None:
+            memory.store.close()
         connection.send(("part", part))
         connection.close()
+    except Damaged:
+        connection.send(("damaged",))
     except (KeyboardInterrupt, BrokenPipeError, EOFError):
         pass
     finally:
         os._exit(0)
+
+
+def _take(counter: Any, end: int) -> range:
+    with counter.get_lock():
+        first = counter.value
+        counter.value = min(first + _CHUNK, end)
+    return range(first, min(first + _CHUNK, end))

@@ -80,6 +80,7 @@ class _FormatChoice(click.ParamType[str]):
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), help="Processes (default: one per processor)."
 )
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep what earlier runs found out.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on stdout; the exit code says it.")
 def command(
     paths: tuple[str, ...],
@@ -97,6 +98,7 @@ def command(
     no_config: bool,
     stdin_filename: str,
     jobs: int | None,
+    no_cache: bool,
     quiet: bool,
 ) -> None:
     """Say what in PATHS breaks, falls back to the CPU, recompiles or computes something else on
@@ -113,6 +115,7 @@ def command(
       3  a named path, or everything, could not be looked at
     """
     from neuronport import assemble, baseline, config
+    from neuronport.audit_cache.store import open_store
     from neuronport.findings import Level, Role
     from neuronport.pool import audit_python, processors
     from neuronport.progress import Progress
@@ -168,7 +171,11 @@ def command(
     progress = Progress(len(python), {"read": "reading", "judge": "judging"})
     try:
         part = audit_python(
-            python, targets, jobs or settings.get("jobs") or processors(), progress.step
+            python,
+            targets,
+            jobs or settings.get("jobs") or processors(),
+            progress.step,
+            None if no_cache or all(isinstance(f, StdinFile) for f in python) else open_store(),
         )
     finally:
         progress.close()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import marshal
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ from neuronport.workspace import Modules
 _MAX_HOPS = 24
 _MAX_BASES = 64
 _KEPT_ROWS = 64
+MOST_CALLERS = 64
+"""No answer says more."""
 
 
 class Summary:
@@ -59,18 +62,23 @@ class Summary:
         }
 
     def freeze(self) -> bytes:
-        return marshal.dumps(
-            (
-                self.path,
-                self.module,
-                self.exports,
-                self.stars,
-                {k: (*v[:6], (), *v[7:]) for k, v in self.functions.items()},
-                {k: tuple(v) for k, v in self.classes.items()},
-                self.definitions,
-                [tuple(v) for v in self.scopes],
-                [tuple(v) for v in self.guards],
-            )
+        return marshal.dumps(self._plain())
+
+    def digest(self) -> bytes:
+        """Of all that others may ask; ``freeze`` may give other bytes for the same."""
+        return hashlib.sha256(marshal.dumps(self._plain(), 2)).digest()
+
+    def _plain(self) -> tuple[Any, ...]:
+        return (
+            self.path,
+            self.module,
+            self.exports,
+            self.stars,
+            {k: (*v[:6], (), *v[7:]) for k, v in self.functions.items()},
+            {k: tuple(v) for k, v in self.classes.items()},
+            self.definitions,
+            [tuple(v) for v in self.scopes],
+            [tuple(v) for v in self.guards],
         )
 
     def freeze_calls(self, hot_loops: frozenset[int]) -> bytes:
@@ -149,13 +157,26 @@ class TreeIndex:
 
     def module(self, name: str) -> Summary | None:
         """The summary of the module with the id ``name``, or None when the tree has none."""
+        return self._module(name)
+
+    def _module(self, name: str) -> Summary | None:
         found = self._thawed.get(name)
         if found is None:
-            frozen = self._frozen.get(name)
+            frozen = self._summary(name)
             if frozen is None:
                 return None
-            found = self._thawed[name] = Summary.thaw(frozen[0])
+            found = self._thawed[name] = Summary.thaw(frozen)
         return found
+
+    def _names(self) -> Iterable[str]:
+        return self._frozen
+
+    def _summary(self, name: str) -> bytes | None:
+        frozen = self._frozen.get(name)
+        return None if frozen is None else frozen[0]
+
+    def _calls(self, name: str) -> bytes:
+        return self._frozen[name][1]
 
     def in_tree(self, dotted: str) -> bool:
         return dotted[:1] == "@"
@@ -169,7 +190,7 @@ class TreeIndex:
         result = None
         head, rest = dotted, ""
         while head:
-            module = self.module(head)
+            module = self._module(head)
             if module is not None:
                 result = module, rest
                 break
@@ -283,15 +304,20 @@ class TreeIndex:
     def _callers(self) -> dict[str, list[tuple[str, int]]]:
         """Callee → where it is called: module and position in its calls."""
         result: dict[str, list[tuple[str, int]]] = {}
-        for name in sorted(self._frozen):
-            blob = self._frozen[name][1]
+        for name in sorted(self._names()):
+            blob = self._calls(name)
             if not blob:
                 continue
-            for i, row in enumerate(marshal.loads(blob)):
-                callee = self.method_home(self.canonical_in(row[1], name))
-                if callee[:1] == "@":
-                    result.setdefault(callee, []).append((name, i))
+            for i, callee in self._edges(name, marshal.loads(blob)):
+                result.setdefault(callee, []).append((name, i))
         return result
+
+    def _edges(self, module: str, calls: Iterable[Any]) -> Iterator[tuple[int, str]]:
+        """Which of a module's calls are of something in the tree, and of what."""
+        for i, row in enumerate(calls):
+            callee = self.method_home(self.canonical_in(row[1], module))
+            if callee[:1] == "@":
+                yield i, callee
 
     def canonical_in(self, dotted: str, module: str) -> str:
         """``canonical`` for a name used in the module with this id."""
@@ -315,10 +341,10 @@ class TreeIndex:
                 return key
         return dotted
 
-    def callers(self, dotted: str, most: int = 64) -> list[Call]:
-        """The calls in the tree of a function of the tree."""
+    def callers(self, dotted: str, most: int = MOST_CALLERS) -> list[Call]:
+        """The calls in the tree of a function of the tree, the first of them."""
         result = []
-        for module, i in self._callers.get(dotted, ())[:most]:
+        for module, i in self._callers.get(dotted, ())[: min(most, MOST_CALLERS)]:
             rows = self._call_rows(module)
             caller, _, args, kwargs, line, hot = rows[i]
             result.append(Call(module, caller, args, kwargs, line, hot))
@@ -328,7 +354,7 @@ class TreeIndex:
         if module not in self._rows:
             if len(self._rows) > _KEPT_ROWS:
                 self._rows.clear()
-            self._rows[module] = marshal.loads(self._frozen[module][1])
+            self._rows[module] = marshal.loads(self._calls(module))
         return self._rows[module]
 
     def ancestors(self, dotted: str) -> list[str]:

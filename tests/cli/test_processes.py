@@ -79,7 +79,7 @@ def test_an_interrupt_ends_it_soon_and_leaves_nobody(large, group):
         "main()\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "audit", str(large), "-j", "2"],
+        [sys.executable, "-c", code, "audit", str(large), "-j", "2", "--no-cache"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=ROOT,

@@ -6,7 +6,7 @@ import marshal
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from neuronport.audit import PythonAuditor, quiet_interpreter
+from neuronport.audit import PythonAuditor, Tree, quiet_interpreter
 from neuronport.codemods.engine.source import Source
 from neuronport.findings import Finding, Role
 from neuronport.readers.python.facts import ModuleFacts
@@ -39,15 +39,15 @@ class Project:
         self.root = workspace.root
         python = [f for f in workspace.files if f.kind in ("python", "stub")]
         auditor = PythonAuditor(python, targets)
-        summaries: dict[str, tuple[bytes, bytes]] = {}
+        tree = Tree()
         for file in python:
             read = auditor.read(file)
             if read is not None:
-                summaries[read[0]] = read[1]
+                tree.add(read)
             progress("read")
         self._frozen = auditor.kept()
-        self.index = TreeIndex(summaries, auditor.modules)
-        self._modules = sorted(summaries)
+        self.index = TreeIndex(tree.fresh, auditor.modules)
+        self._modules = sorted(tree.fresh)
         self._taken: dict[str, frozenset[str]] | None = None
         self._stars: set[str] = set()
         self._own_cuda: bool | None = None
@@ -55,7 +55,7 @@ class Project:
         self._imported: dict[str, Sequence[str]] | None = None
         self.modules = auditor.modules
         self._judge = Judge(auditor.book, targets, self.index)
-        self.part = auditor.judge_all(summaries, lambda: progress("judge"))
+        self.part = auditor.judge_all(tree, lambda: progress("judge"))
         self.part.sort()
         self.files = {f.path: f for f in workspace.files}
         self._sources: dict[str, Source | None] = {}
