@@ -17,7 +17,7 @@ from neuronport.data import data_folder
 from neuronport.readers.python.facts import Guard, Value
 from neuronport.source.index import Summary
 from neuronport.source.processes import processes
-from neuronport.source.values import Resolver
+from neuronport.source.values import MAX_CALLERS, Resolver
 
 _MAX_DEPTH = 10
 _OF_ZERO: Mapping[str, Callable[[float], bool]] = {
@@ -140,6 +140,8 @@ class Truth:
             return self._of(module, held, depth + 1)
         if tag in ("call", "ref"):
             return self._name(module, value, depth)
+        if tag == "param":
+            return self._param(module, value, depth)
         if tag == "attr":
             if value[2] == "is_cuda":
                 return False
@@ -152,6 +154,25 @@ class Truth:
     @staticmethod
     def _agree(parts: list[bool | None]) -> bool | None:
         return parts[0] if parts and all(p is parts[0] for p in parts) else None
+
+    def _param(self, module: Summary, value: Any, depth: int) -> bool | None:
+        """What every call in the tree passes, computed: a literal is a choice others may make anew."""
+        function = module.functions.get(value[1])
+        if function is None:
+            return None
+        parts: list[bool | None] = []
+        calls = list(self.resolver.passed(function, value))
+        if len(calls) >= MAX_CALLERS:
+            # There may be more, which were not asked.
+            return None
+        for caller, passed, _ in calls:
+            given = passed
+            if given is not None and given[0] == "v":
+                given = caller.definitions[given[1]].value
+            if given is None or given[0] == "const":
+                return None
+            parts.append(self._of(caller, passed, depth + 1))
+        return self._agree(parts)
 
     def _name(self, module: Summary, value: Any, depth: int) -> bool | None:
         func = value[1] if value[0] == "call" else value

@@ -8,13 +8,13 @@ from typing import Any
 
 from neuronport.findings import Related
 from neuronport.readers.python.facts import Function, Value
-from neuronport.source.index import Summary, TreeIndex
+from neuronport.source.index import Call, Summary, TreeIndex
 
 _MAX_DEPTH = 14
 _MAX_ATOMS = 24
 _MAX_STEPS = 400
 """Branches multiply: what is not found within so many steps counts as not known."""
-_MAX_CALLERS = 12
+MAX_CALLERS = 12
 _MAX_CALLER_DEPTH = 6
 
 
@@ -320,23 +320,24 @@ class Resolver:
         self, module: Summary, function: Function, value: Any, chain: Any, depth: int, seen: Any
     ) -> Iterator[Atom]:
         """What the callers in the tree pass for a parameter."""
-        names = [value[1]]
-        if function.owner and value[1].endswith(".__init__"):
-            names.append(function.owner)
-        for name in names:
-            for call in self.index.callers(name, _MAX_CALLERS):
-                caller = self.index.module(call.module)
-                if caller is None:
-                    continue
-                passed = self._argument(
-                    function, value, ("call", None, call.args, call.kwargs, call.line)
-                )
-                if passed is None:
-                    continue
+        for caller, passed, call in self.passed(function, value):
+            if passed is not None:
                 step = Related(
                     caller.path, call.line, f"passed as {value[2]} by {_plain(call.caller)}"
                 )
                 yield from self._atoms(caller, passed, (*chain, step), depth, seen)
+
+    def passed(self, function: Function, value: Any) -> Iterator[tuple[Summary, Value, Call]]:
+        """What each call in the tree passes for a parameter; None: nothing that could be told."""
+        names = [value[1]]
+        if function.owner and value[1].endswith(".__init__"):
+            names.append(function.owner)
+        for name in names:
+            for call in self.index.callers(name, MAX_CALLERS):
+                caller = self.index.module(call.module)
+                if caller is not None:
+                    written = ("call", None, call.args, call.kwargs, call.line)
+                    yield caller, self._argument(function, value, written), call
 
     def _item(
         self, module: Summary, value: Any, chain: Any, depth: int, seen: Any

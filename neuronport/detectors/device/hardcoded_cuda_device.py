@@ -11,6 +11,22 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("str",)
 STRINGS = _strings.STRINGS
+_SWITCHED_OFF = frozenset(
+    f"torch.{name}"
+    for name in (
+        "autocast",
+        "GradScaler",
+        "amp.autocast",
+        "amp.autocast_mode.autocast",
+        "amp.GradScaler",
+        "amp.grad_scaler.GradScaler",
+        "amp.custom_fwd",
+        "amp.custom_bwd",
+        "amp.autocast_mode.custom_fwd",
+        "amp.autocast_mode.custom_bwd",
+    )
+)
+"""Nothing is placed and nothing raises: without CUDA they do nothing, as their own rows say."""
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -22,6 +38,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if role[0] in ("default", "field") or (role[0] == "method" and role[2] == "startswith"):
         return
     if listed or branched:
+        return
+    if role[0] == "arg" and view.name(role[1]) in _SWITCHED_OFF:
         return
     found = _strings.place(event, view)
     if found is None:
