@@ -30,7 +30,7 @@ def test_sizes_are_made_small_and_the_rest_kept() -> None:
         "tie": True,
         "text_config": {"num_heads": 64, "eos_token_id": None},
     }
-    small, fewer, same = variants(own)
+    small, _, fewer, same = variants(own)
     assert small["hidden_size"] == 32
     assert small["num_hidden_layers"] == len(small["layer_types"]) == 2
     assert small["pad_token_id"] < small["vocab_size"]

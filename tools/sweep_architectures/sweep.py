@@ -19,6 +19,8 @@ from tools.sweep_architectures.tiny import variants
 
 _SECONDS = 180
 _MEGABYTES = 6000
+_LARGEST = 400_000_000
+"""Parameters of what is still run on the CPU."""
 
 
 def architectures() -> list[str]:
@@ -107,44 +109,53 @@ def _in_child(name: str, training: bool, folder: str, out: Path) -> None:
         part.write_text(json.dumps(row), encoding="utf-8")
         part.replace(out)
 
-    try:
-        config = _instantiated(name, Path(folder), note)
-    except Exception as error:
-        note(reason=f"instantiation: {_line(error)}", finished=True)
-        return
-    try:
-        _run(config)
-        note(eager=True)
-    except Exception as error:
-        note(eager=False, reason=f"eager: {_line(error)}")
-    _captured(config, training, note)
+    config = _smallest(name, Path(folder), row, note)
+    if config:
+        _captured(config, training, note)
     note(finished=True)
 
 
-def _instantiated(name: str, folder: Path, note: Any) -> str:
-    """The file of the smallest configuration that a model can be made of."""
+def _smallest(name: str, folder: Path, row: dict[str, Any], note: Any) -> str:
+    """The file of the smallest configuration with which the model runs, else of the smallest of
+    which one can be made; empty: of none."""
     import torch
     import transformers
 
     from neuronport.graph.capture.sources import Request, find
 
-    own = transformers.AutoConfig.for_model(name).to_dict()
-    first: Exception | None = None
+    made = ""
+    try:
+        own = transformers.AutoConfig.for_model(name).to_dict()
+    except Exception as error:
+        note(reason=f"configuration: {_line(error)}")
+        return ""
     for number, data in enumerate(variants(own)):
         file = folder / f"config-{number}.json"
         file.write_text(json.dumps({**data, "model_type": name}, default=str), encoding="utf-8")
         try:
-            model = find(Request(str(file), sequence=16))
             with torch.device("meta"):
-                module = model.build()
+                module = find(Request(str(file), sequence=16)).build()
             size = sum(p.numel() for p in module.parameters())
         except Exception as error:
-            first = first or error
+            if not made:
+                note(reason=f"instantiation: {_line(error)}")
             continue
-        note(instantiated=True, variant=number, cls=type(module).__name__, parameters=size)
+        if not made:
+            made = str(file)
+            note(instantiated=True, variant=number, cls=type(module).__name__, parameters=size)
+        if size > _LARGEST:
+            if "eager" not in row:
+                note(reason=f"eager: not run with {size} parameters", eager=False)
+            continue
+        try:
+            _run(str(file))
+        except Exception as error:
+            if "eager" not in row:
+                note(eager=False, reason=f"eager: {_line(error)}")
+            continue
+        note(eager=True, variant=number, parameters=size, reason="")
         return str(file)
-    assert first is not None
-    raise first
+    return made
 
 
 def _run(config: str) -> None:
@@ -158,7 +169,10 @@ def _run(config: str) -> None:
     module = model.build().eval()
     with torch.no_grad():
         for given in model.inputs(module):
-            module(*given.args, **given.kwargs)
+            output = module(*given.args, **given.kwargs)
+            following = given.following and given.following(output)
+            if following:
+                module(*following.args, **following.kwargs)
 
 
 def _captured(config: str, training: bool, note: Any) -> None:

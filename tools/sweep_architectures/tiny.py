@@ -46,10 +46,13 @@ _SIZES = {
     "num_experts": 4,
     "n_routed_experts": 4,
     "num_experts_per_tok": 2,
+    "n_group": 1,
+    "topk_group": 1,
     "q_lora_rank": 16,
     "kv_lora_rank": 16,
     "qk_rope_head_dim": 8,
     "qk_nope_head_dim": 8,
+    "qk_head_dim": 16,
     "v_head_dim": 8,
     "image_size": 32,
     "patch_size": 8,
@@ -61,7 +64,12 @@ _PER_LAYER = ("layer_types", "mlp_layer_types", "layers_block_type", "attention_
 
 def variants(data: dict[str, Any]) -> list[dict[str, Any]]:
     """Configurations to try, the smallest first; the last is the architecture's own."""
-    return [_shrunk(data, _SIZES), _shrunk(data, _LEAST_SIZES), data]
+    return [
+        _shrunk(data, _SIZES),
+        _shrunk(data, {**_SIZES, "num_key_value_heads": 4}),
+        _shrunk(data, _LEAST_SIZES),
+        data,
+    ]
 
 
 def _shrunk(data: dict[str, Any], sizes: dict[str, int]) -> dict[str, Any]:

@@ -37,8 +37,13 @@ def page(rows: Sequence[dict[str, Any]], total: int) -> str:
         f"| training graph (of {len(trained)} tried) | {len(whole_training)} |"
         f" {_share(whole_training, len(trained))} |",
         "",
-        "Verdicts count nodes at the stage in which each path runs: native eager, xla traced;"
-        " training on both eager. What is portable is left out.",
+        *(
+            [f"Not all were tried: shares are of {len(rows)}, which were not drawn at random.", ""]
+            if len(rows) < total
+            else []
+        ),
+        "Operators are judged at the stage in which each path runs: native eager, xla traced;"
+        " training on both eager. What is portable is left out; `unknown`: no table has it.",
         "",
         "| architecture | class | graphs | native: operators to change | xla: operators to change |"
         " training |",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -62,6 +63,12 @@ def register(cls: type) -> None:
         serialized_type_name=f"{cls.__module__}.{cls.__qualname__}",
         flatten_with_keys_fn=_with_keys,
     )
+
+
+def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """An object with every tensor in it changed."""
+    tensors, rest = _flatten(value)
+    return _unflatten([change(t) for t in tensors], rest)
 
 
 def _flatten(value: Any) -> tuple[list[torch.Tensor], _Rest]:

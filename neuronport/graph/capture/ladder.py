@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -117,8 +117,10 @@ class Builder:
             self.attempt.notes.append("built on the CPU with storage: its constructor reads values")
             self.device = "cpu"
             return self.module("cpu")
-        if any(True for p in found.parameters() if p.device.type != device):
-            device = self.device = "cpu" if device == "meta" else device
+        if device == "meta" and any(p.device.type != "meta" for p in found.parameters()):
+            self.attempt.notes.append("built on the CPU with storage: it names a device itself")
+            self.device = "cpu"
+            return self.module("cpu")
         self._built[device] = found
         return found
 
@@ -136,11 +138,57 @@ def _placed(given: InputSet, device: str) -> InputSet:
         return value.to(device) if isinstance(value, torch.Tensor) else value
 
     args, kwargs = pytree.tree_map(move, (given.args, dict(given.kwargs)))
-    return InputSet(given.name, args, kwargs, given.training, given.cache)
+    return replace(given, args=args, kwargs=kwargs)
 
 
 def capture(builder: Builder, given: InputSet, attempt: Attempt, training: bool) -> None:
-    """Captures one call of the model, as far down the ladder as it takes."""
+    """Captures a call of the model and those that follow from it."""
+    current: InputSet | None = given
+    while current is not None:
+        before = len(attempt.graphs)
+        _one(builder, current, attempt, training)
+        made = [g.program for g in attempt.graphs[before:] if not g.module]
+        if current.following is None or not made or made[0] is None:
+            return
+        current = _next(builder, current, made[0], attempt)
+
+
+def _next(
+    builder: Builder, given: InputSet, program: torch.export.ExportedProgram, attempt: Attempt
+) -> InputSet | None:
+    """The following call, from the output of one that was captured: shapes are all it takes."""
+    (result,) = [n for n in program.graph.nodes if n.op == "output"]
+    specs = program.graph_signature.output_specs
+    values = [
+        n.meta.get("val") if isinstance(n, torch.fx.Node) else n
+        for n, spec in zip(result.args[0], specs, strict=False)
+        if spec.kind.name == "USER_OUTPUT"
+    ]
+
+    def run() -> Any:
+        assert given.following is not None
+        output = pytree.tree_unflatten(values, program.call_spec.out_spec)
+        with torch.device(builder.device):
+            following = given.following(output)
+        return following and _unfaked(following, builder.device)
+
+    found = _step("following", attempt, given.name, run)
+    return found if isinstance(found, InputSet) else None
+
+
+def _unfaked(given: InputSet, device: str) -> InputSet:
+    def made(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        sizes = [int(s) for s in value.shape]
+        return torch.zeros(sizes, dtype=value.dtype, device=device)
+
+    args, kwargs = pytree.tree_map(made, (given.args, dict(given.kwargs)))
+    return replace(given, args=args, kwargs=kwargs)
+
+
+def _one(builder: Builder, given: InputSet, attempt: Attempt, training: bool) -> None:
+    """Captures one call, as far down the ladder as it takes."""
     mode = "training" if training else "inference"
     name = given.name
     module = builder.module()
@@ -154,6 +202,14 @@ def capture(builder: Builder, given: InputSet, attempt: Attempt, training: bool)
     if program is not None:
         _keep(attempt, name, mode, "export", program, given.cache)
         return
+    if builder.device == "meta" and "meta" in attempt.failures[-1]["reason"].lower():
+        # code that names the CPU, or reads values of what it has made itself
+        program = _step(
+            "export-with-storage", attempt, name, lambda: _stored(builder, name, training)
+        )
+        if program is not None:
+            _keep(attempt, name, mode, "export", program, given.cache)
+            return
     program = _step("draft-export", attempt, name, lambda: _draft(builder, name, attempt, training))
     _explain(builder, name, attempt, training)
     if program is not None:
@@ -180,9 +236,9 @@ def _step(step: str, attempt: Attempt, graph: str, run: Callable[[], Any], modul
     try:
         with quiet():
             return run()
-    except (KeyboardInterrupt, SystemExit, MemoryError):
+    except KeyboardInterrupt:
         raise
-    except BaseException as error:  # torch raises some that are no Exception
+    except BaseException as error:  # torch raises some that are no Exception; code may exit
         attempt.failed(step, graph, error, module)
         return None
 
@@ -192,6 +248,11 @@ def _export(builder: Builder, module: torch.nn.Module, given: InputSet) -> Any:
         return _apart(
             lambda: torch.export.export(module, given.args, dict(given.kwargs), strict=False)
         )
+
+
+def _stored(builder: Builder, name: str, training: bool) -> Any:
+    module, given = _again(builder, name, training)
+    return _export(builder, module, given)
 
 
 def _apart(export: Callable[[], Any]) -> Any:
@@ -211,8 +272,21 @@ def _again(builder: Builder, name: str, training: bool) -> tuple[torch.nn.Module
     """The same call with values."""
     module = builder.module("cpu")
     module.train(training)
-    given = next(s for s in builder.inputs(training, "cpu") if s.name == name)
-    return module, given
+    for given in builder.inputs(training, "cpu"):
+        current: InputSet | None = given
+        while current is not None:
+            if current.name == name:
+                return module, current
+            current = followed(builder, module, current)
+    raise LookupError(name)
+
+
+def followed(builder: Builder, module: torch.nn.Module, given: InputSet) -> InputSet | None:
+    """The following call, by running the one before."""
+    if given.following is None:
+        return None
+    with builder.redirects.active(), torch.no_grad():
+        return given.following(module(*given.args, **given.kwargs))
 
 
 def _draft(builder: Builder, name: str, attempt: Attempt, training: bool) -> Any:

@@ -24,6 +24,8 @@ class InputSet:
     training: bool = False
     cache: bool = False
     """Tensors among the inputs that are a KV cache are counted as such."""
+    following: Callable[[Any], InputSet | None] | None = None
+    """The call that comes after this one, made from its output: a decode step."""
 
 
 @dataclass(frozen=True)

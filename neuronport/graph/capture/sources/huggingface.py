@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from neuronport.graph.capture import containers
 from neuronport.graph.capture.model import InputSet, Model, NamingError
 from neuronport.graph.capture.sources import Request
 from neuronport.graph.capture.sources import _given as given
@@ -128,7 +129,7 @@ def _inputs(module: torch.nn.Module, config: Any, request: Request) -> list[Inpu
     main = getattr(module, "main_input_name", "input_ids")
     tensors = _tensors(module, config, request, main)
     if main == "input_ids" and _generates(module, config):
-        return _generation(module, config, request, tensors)
+        return _generation(module, request, tensors)
     if "use_cache" in _parameters(module):
         tensors["use_cache"] = False
     return [InputSet("forward", (), tensors)]
@@ -217,27 +218,29 @@ def _generates(module: torch.nn.Module, config: Any) -> bool:
 
 
 def _generation(
-    module: torch.nn.Module, config: Any, request: Request, tensors: dict[str, Any]
+    module: torch.nn.Module, request: Request, tensors: dict[str, Any]
 ) -> list[InputSet]:
-    """A prefill, and one decode step over a cache of fixed length."""
-    from transformers import DynamicCache
+    """A prefill, and one decode step over the cache that it leaves, whatever its form."""
+    name = _cache_name(module)
 
-    length = request.cache or request.sequence
-    prefill = InputSet("prefill", (), {**tensors, "use_cache": True})
-    text = _text(config)
-    dtype = next(module.parameters()).dtype
-    try:
-        cache = DynamicCache(config=config)
-        heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
-        width = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
-        shape = (request.batch, heads, length, width)
-        for layer in range(text.num_hidden_layers):
-            cache.update(torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype), layer)
-    except Exception:
-        return [prefill]  # caches of other forms (state spaces, latent attention)
-    step = {
-        "input_ids": tensors["input_ids"][:, :1],
-        _cache_name(module): cache,
-        "use_cache": True,
-    }
-    return [prefill, InputSet("decode", (), step, cache=True)]
+    def decode(output: Any) -> InputSet | None:
+        cache = getattr(output, "past_key_values", None) or getattr(output, name, None)
+        if cache is None:
+            return None
+        if request.cache:
+            cache = containers.mapped(cache, _resized(request.sequence, request.cache))
+        step = {"input_ids": tensors["input_ids"][:, :1], name: cache, "use_cache": True}
+        return InputSet("decode", (), step, cache=True)
+
+    return [InputSet("prefill", (), {**tensors, "use_cache": True}, following=decode)]
+
+
+def _resized(old: int, new: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What a cache of ``old`` tokens would hold for ``new`` ones."""
+
+    def resize(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() < 3 or tensor.shape[-2] != old:
+            return tensor
+        return tensor.new_zeros((*tensor.shape[:-2], new, tensor.shape[-1]))
+
+    return resize
