@@ -277,13 +277,16 @@ def _groups(
         parts = _effort_by_level(rows, key != first.finding.rule)
         for level, part in parts.items():
             effort[level] = effort.get(level, EffortRange()) + part
-        # Confidence comes before number: possible findings must not push certain ones off the
-        # first screen.
+        # What is only possible must not push what is sure off the first screen. Among what is
+        # sure, the most work comes first: one extension to rewrite before two lines to rename.
+        whole = sum(parts.values(), EffortRange())
         rank = (
-            LEVEL_ORDER[first.level],
-            CONFIDENCE_ORDER[first.confidence],
-            -sum(r.level is first.level for r in rows),
+            LEVEL_ORDER[shown_level(first.finding, audit)],
+            first.confidence is Confidence.POSSIBLE,
+            -whole.redesigns,
+            -whole.high,
             VERDICT_ORDER[first.verdict],
+            CONFIDENCE_ORDER[first.confidence],
             key,
         )
         ranked.append((rank, _group(key, rows, parts.values(), audit)))

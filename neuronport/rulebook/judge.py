@@ -160,7 +160,7 @@ class Judge:
         override = None
         if match.imported:
             override = Verdict.LOCKS_IN
-        message = _message(spec, match)
+        message = _message(spec, match, event, view)
         return self._finding(
             spec,
             Hit(event.span, message, match.confidence, override),
@@ -257,13 +257,25 @@ class Judge:
         return weakest(spec.confidence, understood, cap)
 
 
-def _message(spec: Spec, match: Matched) -> str:
+def _message(spec: Spec, match: Matched, event: Event, view: ModuleView) -> str:
     if match.imported:
         return f"{match.name} is imported; its uses are judged where they stand"
     note = f": {spec.note}" if spec.note else ""
     if spec.on == "import":
         return f"imports {match.name}{note}"
-    return f"{match.name}{note}"
+    return f"{match.name}{_chosen(spec, event, view)}{note}"
+
+
+def _chosen(spec: Spec, event: Event, view: ModuleView) -> str:
+    """The arguments for which the row speaks, as they are written: several rows can judge one call."""
+    if event.role != "call":
+        return ""
+    written = [
+        f"{condition.arg}={view.text(view.argument(event, condition.arg, condition.pos))}"
+        for condition in spec.when
+        if view.given(event, condition.arg, condition.pos)
+    ]
+    return f"({', '.join(written)})" if written else ""
 
 
 def _condition(guard: Guard | None, view: ModuleView, event: Event, skipped: bool) -> str:

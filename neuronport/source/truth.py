@@ -344,8 +344,8 @@ class Truth:
             truth = self._of(module, left, depth + 1)
             return (op == "is") if truth is False else None
         if left[0] == "tried":
-            if any(self.missing(name) for name in left[1]) and left[3] == ("const", None):
-                return op == "is"
+            if any(self.missing(name) for name in left[1]):
+                return self._is_none(module, left[3], op, depth + 1)
             return None
         if left[0] == "v":
             return self._is_none(module, module.definitions[left[1]].value, op, depth + 1)

@@ -33,21 +33,28 @@ def test_it_is_made_once() -> None:
     assert summarize(audit) is not summarize(sample())
 
 
-def test_causes_rank_by_level_then_confidence_then_places() -> None:
+def test_causes_rank_by_what_is_sure_then_by_level_then_by_work() -> None:
     unsure = {str(NATIVE): judged(Verdict.BREAKS, Confidence.POSSIBLE)}
+    likely = {str(NATIVE): judged(Verdict.BREAKS, Confidence.LIKELY)}
     audit = nothing(
         findings=[
             *places(9, rule="slow-many", verdict=Verdict.SLOW),
-            *places(8, rule="possible-many", by_target=unsure),
+            *places(8, rule="possible-many", by_target=unsure, effort=Effort.HOURS),
             *places(2, rule="breaks-two"),
             *places(1, rule="breaks-one"),
+            *places(1, rule="breaks-one-likely", by_target=likely),
+            *places(1, rule="breaks-for-days", by_target=likely, effort=Effort.DAYS),
+            *places(1, rule="breaks-the-design", effort=Effort.REDESIGN),
         ]
     )
     assert [g.key for g in summarize(audit).groups] == [
+        "breaks-the-design",
+        "breaks-for-days",
         "breaks-two",
         "breaks-one",
-        "possible-many",
+        "breaks-one-likely",
         "slow-many",
+        "possible-many",
     ]
 
 

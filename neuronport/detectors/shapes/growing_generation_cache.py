@@ -1,16 +1,18 @@
-"""``model.generate(…)`` with the default cache, which grows by one token a step."""
+"""``model.generate(…)`` with the default cache, which grows by one token a step; loops that do it
+by hand: ``out = model(ids, past_key_values=past)``, ``past = out.past_key_values``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.detectors._tensors import LIKELY, POSSIBLE
+from neuronport.detectors._tensors import LIKELY, POSSIBLE, local_name
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 METHODS = ("generate",)
-EVENTS = ("method",)
+KEYWORDS = ("past_key_values",)
+EVENTS = ("method", "pair")
 _TELLING = frozenset(
     [
         "max_new_tokens",
@@ -37,6 +39,9 @@ _MAX_DEPTH = 4
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.kind == "pair":
+        yield from _passed_back(event, view)
+        return
     if event.name != "generate":
         return
     given = {key for key, _ in event.kwargs}
@@ -72,3 +77,21 @@ def _of_the_project(value: Value, view: ModuleView, depth: int) -> bool:
         if view.index.class_(name) and view.index.function(f"{name}.generate"):
             return True
     return False
+
+
+def _passed_back(event: Event, view: ModuleView) -> Iterator[Hit]:
+    """A cache that a model is given in a loop, and that comes out of a model there."""
+    if event.name not in KEYWORDS or event.role[0] != "keyword":
+        return
+    scope, loops = view.ctx(event).scope, view.ctx(event).loops
+    name = local_name(view, event.value)
+    if not name or not any(view.facts.loops[i].kind in ("for", "while") for i in loops):
+        return
+    written = [d.value for d in view.summary.definitions if d.scope == scope and d.name == name]
+    if any(v is not None and v[0] == "call" for v in written):
+        # Made by the program: a cache of fixed length, perhaps.
+        return
+    if any(v is not None and v[0] == "attr" and v[2] in KEYWORDS for v in written):
+        yield Hit(
+            event.span, f"{name} comes back one token longer in every step: a new shape", LIKELY
+        )

@@ -974,8 +974,20 @@ class _Reader:
         self.role = _OTHER
         return self.expr(node)
 
+    def imported_name(self, value: Value) -> Value:
+        """The import that may have failed, where the program puts nothing callable in its place:
+        what is asked of the name is asked of the import."""
+        if value is not None and value[0] == "tried":
+            found, instead = value[2], value[3]
+            if instead is not None and instead[0] == "v":
+                instead = self.defs[instead[1]][0]
+            if found is not None and found[0] == "ref" and instead is not None:
+                return found if instead[0] == "const" else value
+        return value
+
     def dereference(self, value: Value) -> Value:
         """A variable that was simply bound to a dotted name is that name."""
+        value = self.imported_name(value)
         if value is not None and value[0] == "v":
             inner: Value = self.defs[value[1]][0]
             if inner is not None and inner[0] == "ref":
