@@ -25,7 +25,8 @@ from neuronport.findings import (
 from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Span
 from neuronport.rulebook.match import Matched, matches
 from neuronport.rulebook.model import Rulebook, Spec
-from neuronport.source import places
+from neuronport.source import decided, places
+from neuronport.source.decided import Decided
 from neuronport.source.index import TreeIndex
 from neuronport.source.view import ModuleView
 from neuronport.targets import Target
@@ -161,6 +162,8 @@ class Judge:
         if match.imported:
             override = Verdict.LOCKS_IN
         message = _message(spec, match, event, view)
+        if spec.answer and not match.imported and event.kind == "use":
+            override, message = _answered(spec, match, event, view)
         return self._finding(
             spec,
             Hit(event.span, message, match.confidence, override),
@@ -218,6 +221,8 @@ class Judge:
                 if skipped and not verdict.is_reference:
                     guarded = spec.guarded.get(target.path)
                     verdict = guarded[0].verdict if guarded else Verdict.LOCKS_IN
+            if guard is not None and guard.kind == "decorator" and not verdict.is_reference:
+                verdict = Verdict.LOCKS_IN  # a test that is skipped does not run on the CPU either
             evidence = spec.evidence_for(target.path)
             by_target[str(target)] = TargetVerdict(
                 verdict,
@@ -276,6 +281,21 @@ def _chosen(spec: Spec, event: Event, view: ModuleView) -> str:
         if view.given(event, condition.arg, condition.pos)
     ]
     return f"({', '.join(written)})" if written else ""
+
+
+def _answered(
+    spec: Spec, match: Matched, event: Event, view: ModuleView
+) -> tuple[Verdict | None, str]:
+    """The verdict, where it is not the row's, and the message of a question about the host."""
+    decides = decided.of_question(event, view)
+    says = f"{match.name}: the answer is {spec.answer}"
+    if decides is Decided.DEVICE:
+        return None, f"{says}, so this takes the way meant for the CPU and the chip stays idle"
+    if decides is Decided.STOPS:
+        return Verdict.BREAKS, f"{says}, and the program stops here with an error"
+    if decides is Decided.SKIPS:
+        return Verdict.LOCKS_IN, f"{says}: what is meant for CUDA here does not happen on Neuron"
+    return None, f"{says}, as on a host without an accelerator"
 
 
 def _condition(guard: Guard | None, view: ModuleView, event: Event, skipped: bool) -> str:

@@ -69,6 +69,7 @@ _ROW_KEYS = frozenset(
         "effort",
         "fix",
         "note",
+        "answer",
         "removed",
         "title",
         "why",
@@ -394,6 +395,7 @@ def _table(raw: dict[str, Any], file: str) -> Iterator[Spec]:
             unknown=row.get("unknown", ""),
             distinctive=row.get("distinctive", False),
             note=row.get("note", ""),
+            answer=row.get("answer", ""),
         )
 
 

@@ -124,7 +124,10 @@ def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
             if condition is None:
                 continue
             confidence = weakest(confidence, condition)
-        found = Matched(spec, spec.name, confidence, False)
+        name = spec.name
+        if view.kind(event.value).kind in (UNKNOWN, "batch"):
+            name = f".{event.name}" + ("()" if event.kind == "method" else "")
+        found = Matched(spec, name, confidence, False)
         spoke.append(found)
         if best is None or _surer(found, best):
             best = found

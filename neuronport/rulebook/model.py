@@ -95,6 +95,9 @@ class Spec:
     unknown: str = ""
     distinctive: bool = False
     note: str = ""
+    answer: str = ""
+    """A question about the host: what it answers on a Neuron host. The verdict is that of a choice of
+    device; what the answer decides elsewhere is told apart."""
 
     def verdict(self, target: Target, *, skipped: bool = False) -> Verdict | None:
         """The weakest verdict over the target's chips; None: nothing is said about it."""

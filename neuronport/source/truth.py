@@ -28,11 +28,12 @@ _OF_ZERO: Mapping[str, Callable[[float], bool]] = {
 }
 """What comparing 0 with a number gives."""
 _VENDORS = ("cuda", "xpu", "mps", "npu", "hpu", "musa", "mlu")
-_CUDA_DEVICE = re.compile(r"^cuda(:\d+)?$")
+_OTHER_DEVICE = re.compile(rf"^({'|'.join(_VENDORS)})(:\d+)?$")
 
 
-def _is_cuda(texts: list[Any] | None) -> bool:
-    return bool(texts) and all(isinstance(t, str) and _CUDA_DEVICE.match(t) for t in texts or ())
+def _is_other(texts: list[Any] | None) -> bool:
+    """Whether a text can only be the device of another vendor."""
+    return bool(texts) and all(isinstance(t, str) and _OTHER_DEVICE.match(t) for t in texts or ())
 
 
 @cache
@@ -303,7 +304,7 @@ class Truth:
                 return self._agree([(a == b) is (op == "==") for a in lefts for b in rights])
             for text, other in ((rights, left), (lefts, right)):
                 if self._is_device(module, other):
-                    if _is_cuda(text):
+                    if _is_other(text):
                         return bool(op == "!=")
                     if text == ["neuron"]:
                         return bool(op == "==")
@@ -315,7 +316,7 @@ class Truth:
                     return self._agree([(a in b) is (op == "in") for a in lefts for b in rights])
                 except TypeError:
                     return None
-            if _is_cuda(lefts) and right is not None and right[0] not in ("list", "tuple", "set"):
+            if _is_other(lefts) and right is not None and right[0] not in ("list", "tuple", "set"):
                 return bool(op == "not in") if self._is_device(module, right) else None
             if right is not None and right[0] in ("list", "tuple", "set"):
                 items = [i[1] for i in right[1] if i is not None and i[0] == "const"]

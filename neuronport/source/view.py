@@ -8,6 +8,7 @@ from typing import Any
 
 from neuronport.findings import Confidence, Related
 from neuronport.readers.python.facts import Ctx, Event, Guard, ModuleFacts, Value
+from neuronport.source import decided
 from neuronport.source.hot import Hot
 from neuronport.source.index import Summary, TreeIndex
 from neuronport.source.kinds import UNKNOWN, Kinds, Known
@@ -69,6 +70,28 @@ class ModuleView:
                     if inner is not None:
                         found |= inner[0].packages()
         return frozenset(found)
+
+    @cached_property
+    def tests(self) -> dict[int, list[Event]]:
+        """What is tested, by line."""
+        found: dict[int, list[Event]] = {}
+        for event in self.facts.events:
+            if event.kind == "test":
+                found.setdefault(event.span.line, []).append(event)
+        return found
+
+    @cached_property
+    def guards_at(self) -> dict[int, list[int]]:
+        """Conditions by the line of their test; indices into ``ModuleFacts.guards``."""
+        found: dict[int, list[int]] = {}
+        for i, guard in enumerate(self.facts.guards):
+            found.setdefault(guard.line, []).append(i)
+        return found
+
+    @cached_property
+    def choosing(self) -> frozenset[int]:
+        """The guards under which a device is chosen."""
+        return decided.choosing(self.facts)
 
     def hot(self, event: Event) -> str:
         """Why the place of an event runs every step; empty: it does not, as far as is known."""

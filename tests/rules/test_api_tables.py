@@ -27,7 +27,17 @@ TABLE_KEYS = {"namespace", "title", "area", "effort", "evidence", "silent", "row
 ROW_KEYS = {
     *("name", "variant", "also", "removed", "native", "xla", "on", "when", "unknown", "kind"),
     "replacement",
-    *("guarded", "confidence", "distinctive", "area", "effort", "fix", "note", "evidence"),
+    *(
+        "guarded",
+        "confidence",
+        "distinctive",
+        "area",
+        "effort",
+        "fix",
+        "note",
+        "answer",
+        "evidence",
+    ),
     *("fires", "silent"),
 }
 KINDS = {"same", "renamed", "composite", "context", "none"}

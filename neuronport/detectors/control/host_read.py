@@ -13,6 +13,7 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("use", "method")
 METHODS = frozenset(("item", "tolist", "cpu", "numpy", "is_nonzero", "equal", "allclose"))
+"""``numpy`` only with ``force=True``: elsewhere it takes what is on the host already, or raises."""
 ROOTS = ("torch",)
 ONLY = METHODS | {"int", "float", "bool", "complex", "range", "round"}
 _BUILTINS = frozenset(
@@ -44,6 +45,8 @@ def _method(event: Event, view: ModuleView) -> Confidence | None:
     if name not in METHODS or not uses_torch(view):
         return None
     args = event.args or ()
+    if name == "numpy" and view.constant(view.argument(event, "force", 0)) != (True, True):
+        return None
     if args and name not in ("equal", "allclose", "numpy"):
         return None  # ``menu.item(key)``
     known = view.kind(event.value)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.findings import Confidence
+from neuronport.findings import Confidence, Verdict
 from neuronport.readers.python.facts import Event
+from neuronport.source import decided
+from neuronport.source.decided import Decided
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
@@ -52,6 +54,15 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         - {"neuron"}
     )
     if "neuron" in {_word(e.name) for e in view.facts.events if e.kind == "use"}:
+        return
+    if decided.of_question(event, view) is Decided.SKIPS:
+        yield Hit(
+            event.span,
+            f"asks for {kind}: what is meant for it here does not happen on Neuron",
+            Confidence.CERTAIN if "cuda" in others else Confidence.LIKELY,
+            guarded=False,
+            verdict=Verdict.LOCKS_IN,
+        )
         return
     pattern = ", ".join(dict.fromkeys(["cuda", *others] if "cuda" in others else others or [kind]))
     yield Hit(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.findings import Confidence, Related
+from neuronport.findings import Confidence, Related, Verdict
 from neuronport.readers.python.facts import Event, Value
+from neuronport.source import decided
+from neuronport.source.decided import Decided
 from neuronport.source.view import ModuleView
 
 EVENTS = ("test",)
@@ -35,12 +37,14 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     truth = view.truth_of(value)
     if truth is None:
         return
+    decides = decided.of_test(event, view)
     yield Hit(
         event.span,
         f"{view.text(value)} rests on {name}(), so it is {truth} on a Neuron host",
         Confidence.CERTAIN if len(chain) <= 2 else Confidence.LIKELY,
         related=chain,
         guarded=False,
+        verdict=Verdict.LOCKS_IN if decides is Decided.SKIPS else None,
     )
 
 

@@ -62,6 +62,7 @@ NAMES = _COUNTS | frozenset(
         "has_cuda",
     ]
 )
+_NUMBERS = frozenset(("gpu", "gpu_id", "gpuid", "gpu_index", "cuda_id", "cuda_device"))
 EVENTS = ("attr", "param")
 ONLY = NAMES
 
@@ -72,7 +73,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "param":
         if event.name in ("device_ids", "cuda"):
             return
-        yield Hit(event.span, f"the parameter {event.name} stands for CUDA", Confidence.POSSIBLE)
+        says = "numbers a CUDA device" if event.name in _NUMBERS else "stands for CUDA"
+        yield Hit(event.span, f"the parameter {event.name} {says}", Confidence.POSSIBLE)
         return
     if view.kind(event.value).kind in ("tensor", "module", "array", "device", "class", "name"):
         return
@@ -81,7 +83,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     likely = event.name not in _COUNTS and _is_settings(event, view)
     confidence = Confidence.LIKELY if likely else Confidence.POSSIBLE
-    yield Hit(event.span, f"{view.text(event.value)}.{event.name} stands for CUDA", confidence)
+    says = "numbers a CUDA device" if event.name in _NUMBERS else "stands for CUDA"
+    yield Hit(event.span, f"{view.text(event.value)}.{event.name} {says}", confidence)
 
 
 def _is_settings(event: Event, view: ModuleView) -> bool:

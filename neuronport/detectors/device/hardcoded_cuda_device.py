@@ -37,7 +37,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     if role[0] in ("default", "field") or (role[0] == "method" and role[2] == "startswith"):
         return
-    if listed or branched:
+    if listed or branched or _strings.compared_device(event, view) is not None:
         return
     if role[0] == "arg" and view.name(role[1]) in _SWITCHED_OFF:
         return

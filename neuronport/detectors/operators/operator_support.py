@@ -85,7 +85,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if on_host(view, subject):
         return
     placed = Confidence.CERTAIN if hot else placed_at(event, view, Confidence.CERTAIN)
-    entry = bool(places.entry(event, view))
+    entry = bool(places.entry(event, view)) and not _initialises(event, view)
     if _only_complex(event, view):
         placed = Confidence.POSSIBLE
     operator = _lookup(spelling, "native", None, call).operator.partition(".")[0]
@@ -169,7 +169,9 @@ def _answer(
                 confidence = Confidence.POSSIBLE
             confidence = weakest(confidence, Confidence.LIKELY)
     reported = any(e.kind in _LATER for e in evidence)
-    if verdict is not Verdict.BREAKS and not hot and not (entry and reported):
+    # What a trace never comes to does not break it: preparing data, converting checkpoints.
+    raises = verdict is Verdict.BREAKS and target.path != "xla"
+    if not raises and not hot and not (entry and reported):
         confidence = Confidence.POSSIBLE
     if all(e.kind in _WEAK for e in evidence):
         confidence = weakest(confidence, Confidence.LIKELY)
@@ -236,6 +238,13 @@ def _hot(event: Event, spelling: str, view: ModuleView) -> str:
     if places.on_device(subject, view):
         return "on a tensor that was moved to the device"
     return ""
+
+
+def _initialises(event: Event, view: ModuleView) -> bool:
+    """Whether a tensor that is handed in is filled where parameters get their first values: before
+    the module is moved."""
+    in_place = event.kind == "method" and event.name.endswith("_")
+    return in_place and "init" in view.scope(event).lower()
 
 
 def _only_complex(event: Event, view: ModuleView) -> bool:

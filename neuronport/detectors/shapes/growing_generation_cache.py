@@ -37,6 +37,9 @@ _TELLING = frozenset(
 _WRAPPERS = frozenset(["torch.compile", "torch.nn.DataParallel"])
 _MAX_DEPTH = 4
 
+_PACKAGES = ("transformers", "peft", "optimum", "trl", "unsloth")
+"""Whose models generate this way; elsewhere the method is somebody's own."""
+
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "pair":
@@ -55,6 +58,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if known.kind not in ("module", "unknown") or _of_the_project(event.value, view, 0):
         return
     unsure = None in given or "generation_config" in given or "past_key_values" in given
+    unsure = unsure or not any(view.imports(package) for package in _PACKAGES)
     yield Hit(
         event.span,
         "generate: the default cache grows by one token a step, each a new shape",

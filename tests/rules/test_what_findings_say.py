@@ -1,0 +1,196 @@
+"""What findings say of a line has to be true of that line: cases found wrong by reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from neuronport.findings import Confidence, Finding
+from tests.rules.judging import judge_files
+
+AVAILABLE = "api/torch.cuda.is_available"
+
+
+def found(folder: Path, code: str, rule: str) -> list[Finding]:
+    part = judge_files(folder, {"case.py": code})
+    return [f for f in part.findings if f.rule == rule]
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "says"),
+    [
+        (
+            "import torch\nif torch.cuda.is_available():\n    device = 'cuda'\nelse:\n    device = 'cpu'\n",
+            "falls-back",
+            "chip stays idle",
+        ),
+        (
+            "import torch\nmodel = f()\nif torch.cuda.is_available():\n    model = model.cuda()\n",
+            "falls-back",
+            "chip stays idle",
+        ),
+        (
+            "import torch\nif torch.cuda.is_available():\n    torch.backends.cuda.matmul.allow_tf32 = True\n",
+            "locks-in",
+            "does not happen on Neuron",
+        ),
+        (
+            "import torch, warnings\nif torch.cuda.is_available():\n    warnings.warn('slow')\n",
+            "locks-in",
+            "does not happen on Neuron",
+        ),
+        (
+            "import torch\nm = f'{torch.cuda.memory_reserved() if torch.cuda.is_available() else 0}G'\n",
+            "locks-in",
+            "does not happen on Neuron",
+        ),
+        (
+            "import torch\nassert torch.cuda.is_available(), 'a GPU is needed'\n",
+            "breaks",
+            "stops here",
+        ),
+        (
+            "import torch\nif not torch.cuda.is_available():\n    raise RuntimeError('no GPU')\nx = 1\n",
+            "breaks",
+            "stops here",
+        ),
+        (
+            "import torch\nok = (\n    torch.cuda.is_available()\n)\n",
+            "falls-back",
+            "the answer is False",
+        ),
+        (
+            "import torch\nif (\n    flag\n    and torch.cuda.is_available()\n):\n    torch.cuda.empty_cache()\n",
+            "locks-in",
+            "does not happen on Neuron",
+        ),
+    ],
+)
+def test_a_question_is_judged_by_what_it_decides(
+    tmp_path: Path, code: str, verdict: str, says: str
+) -> None:
+    (finding,) = found(tmp_path, code, AVAILABLE)
+    assert finding.verdict.value == verdict
+    assert says in finding.message
+
+
+def test_the_number_of_devices_says_what_it_answers(tmp_path: Path) -> None:
+    code = "import torch\nworkers = max(torch.cuda.device_count(), 1)\n"
+    (finding,) = found(tmp_path, code, "api/torch.cuda.device_count")
+    assert "the answer is 0" in finding.message
+    assert "loops" not in finding.message
+
+
+def test_a_gate_that_chooses_no_device_is_a_note(tmp_path: Path) -> None:
+    code = (
+        "import torch\nis_cuda = torch.cuda.is_available()\n"
+        "def run():\n    if is_cuda:\n        stream = torch.cuda.Stream()\n"
+        "def place(model):\n    if is_cuda:\n        model.cuda()\n"
+    )
+    verdicts = [f.verdict.value for f in found(tmp_path, code, "cuda-availability-gate")]
+    assert verdicts == ["locks-in", "falls-back"]
+
+
+def test_a_skipped_test_does_not_fall_back(tmp_path: Path) -> None:
+    code = (
+        "import pytest, torch\n@pytest.mark.requires_cuda\n"
+        "def test_it():\n    x = torch.ones(2).cuda()\n"
+    )
+    (finding,) = found(tmp_path, code, "api/torch.Tensor.cuda")
+    assert finding.verdict.value == "locks-in"
+
+
+def test_a_receiver_that_is_not_known_is_not_called_a_tensor(tmp_path: Path) -> None:
+    code = "import torch\ndef load(thing):\n    thing.cuda()\n    torch.ones(2).cuda()\n"
+    part = judge_files(tmp_path, {"case.py": code})
+    says = {f.location.line: f.message for f in part.findings if f.rule.endswith(".cuda")}
+    assert says[3].startswith(".cuda()")
+    assert says[4].startswith("torch.Tensor.cuda")
+
+
+def test_comparing_with_a_device_asks_and_does_not_break(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef put(attr):\n"
+        "    if attr.device != torch.device('cuda'):\n        attr = attr.to(torch.device('cuda'))\n"
+    )
+    asks = found(tmp_path, code, "cuda-device-gate")
+    breaks = found(tmp_path / "again", code, "hardcoded-cuda-device")
+    assert [f.location.line for f in asks] == [3]
+    assert [f.location.line for f in breaks] == [4]
+
+
+def test_autocast_is_judged_by_its_own_row(tmp_path: Path) -> None:
+    code = "import torch\n@torch.autocast('cuda', enabled=False)\ndef f(x):\n    return x\n"
+    part = judge_files(tmp_path, {"case.py": code})
+    assert [f.rule for f in part.findings] == ["api/torch.amp.autocast:cuda"]
+
+
+def test_a_switch_of_the_project_is_no_question_about_libraries(tmp_path: Path) -> None:
+    code = (
+        "import importlib.util\n_FAST = False\n"
+        "def is_fast():\n    return _FAST\n"
+        "def is_flash_attn_available():\n    return importlib.util.find_spec('flash_attn') is not None\n"
+        "a = is_fast()\nb = is_flash_attn_available()\n"
+    )
+    rows = found(tmp_path, code, "library-availability-gate")
+    assert 7 not in [f.location.line for f in rows]
+
+
+def test_another_vendors_case_is_a_note(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f(dtype):\n    if torch.xpu.is_available():\n        dtype = torch.bfloat16\n"
+        "    return dtype\ndef g():\n    if torch.xpu.is_available():\n        return torch.device('xpu')\n"
+    )
+    verdicts = [f.verdict.value for f in found(tmp_path, code, "accelerator-branch")]
+    assert verdicts == ["locks-in", "falls-back"]
+
+
+def test_numpy_reads_what_is_on_the_host_already(tmp_path: Path) -> None:
+    code = (
+        "import torch\nfrom torch import nn\nclass M(nn.Module):\n    def forward(self, x):\n"
+        "        a = x.numpy()\n        b = x.numpy(force=True)\n        return a, b\n"
+    )
+    assert [f.location.line for f in found(tmp_path, code, "host-read")] == [6]
+
+
+def test_what_runs_only_on_another_vendors_device_is_passed_over(tmp_path: Path) -> None:
+    code = (
+        "import torch\nfrom torch import nn\nclass M(nn.Module):\n    def forward(self, x):\n"
+        "        if 'mps' in x.device.type:\n            x = x.cpu()\n"
+        "        if x.device.type == 'xpu':\n            x = x.cpu()\n        return x\n"
+    )
+    assert found(tmp_path, code, "host-read") == []
+
+
+def test_a_number_of_a_device_is_called_one(tmp_path: Path) -> None:
+    code = "import torch\ndef f(args):\n    if args.gpu == 0:\n        print(1)\n    return args.cuda\n"
+    says = [f.message for f in found(tmp_path, code, "cuda-flag")]
+    assert says == ["args.gpu numbers a CUDA device", "args.cuda stands for CUDA"]
+
+
+def test_converting_a_checkpoint_breaks_no_trace(tmp_path: Path) -> None:
+    code = (
+        "import torch\nimport torch.nn.functional as F\n"
+        "def convert(state, size):\n"
+        "    return F.interpolate(torch.stack(state), size=size, mode='bicubic')\n"
+    )
+    rows = found(tmp_path, code, "operator-support")
+    assert rows
+    assert all(f.confidence is Confidence.POSSIBLE for f in rows)
+
+
+def test_parameters_are_filled_before_the_module_is_moved(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef init_(tensor):\n    tensor.uniform_(-1, 1)\n    return tensor\n"
+        "def init_noise(shape, device):\n    return torch.randn(shape, device=device)\n"
+    )
+    sure = {f.location.line: f.confidence for f in found(tmp_path, code, "operator-support")}
+    assert sure.get(3, Confidence.POSSIBLE) is Confidence.POSSIBLE
+    assert sure[6] is Confidence.LIKELY
+
+
+def test_generate_of_an_unknown_library_is_unsure(tmp_path: Path) -> None:
+    code = "import torch, mii\nclient = mii.client('m')\nout = client.generate([1], max_new_tokens=4)\n"
+    rows = found(tmp_path, code, "growing-generation-cache")
+    assert all(f.confidence is Confidence.POSSIBLE for f in rows)
