@@ -24,6 +24,8 @@ _OF_ZERO: Mapping[str, Callable[[float], bool]] = {
     ">": lambda n: n < 0,
     ">=": lambda n: n <= 0,
     "<": lambda n: n > 0,
+    "==": lambda n: n == 0,
+    "!=": lambda n: n != 0,
     "<=": lambda n: n >= 0,
 }
 """What comparing 0 with a number gives."""
@@ -308,7 +310,7 @@ class Truth:
                         return bool(op == "!=")
                     if text == ["neuron"]:
                         return bool(op == "==")
-            return None
+            return self._of_count(module, left, op, right, depth)
         if op in ("in", "not in"):
             lefts, rights = self.choices(module, left), self.choices(module, right)
             if lefts is not None and rights is not None:
@@ -327,16 +329,17 @@ class Truth:
                 if items and all(i in _VENDORS for i in items) and self._is_device(module, left):
                     return bool(op == "not in")
             return None
-        if (
-            op in _OF_ZERO
-            and right is not None
-            and right[0] == "const"
-            and isinstance(right[1], int | float)
-            and self._of(module, left, depth + 1) is False
-        ):
-            # A count of CUDA devices is 0.
-            return _OF_ZERO[op](right[1])
-        return None
+        return self._of_count(module, left, op, right, depth)
+
+    def _of_count(
+        self, module: Summary, left: Value, op: str, right: Value, depth: int
+    ) -> bool | None:
+        """A count of CUDA devices is 0."""
+        if op not in _OF_ZERO or right is None or right[0] != "const":
+            return None
+        if not isinstance(right[1], int | float) or self._of(module, left, depth + 1) is not False:
+            return None
+        return _OF_ZERO[op](right[1])
 
     def _is_none(self, module: Summary, left: Value, op: str, depth: int) -> bool | None:
         if left is None:

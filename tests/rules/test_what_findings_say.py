@@ -46,16 +46,6 @@ def found(folder: Path, code: str, rule: str) -> list[Finding]:
             "does not happen on Neuron",
         ),
         (
-            "import torch\nassert torch.cuda.is_available(), 'a GPU is needed'\n",
-            "breaks",
-            "stops here",
-        ),
-        (
-            "import torch\nif not torch.cuda.is_available():\n    raise RuntimeError('no GPU')\nx = 1\n",
-            "breaks",
-            "stops here",
-        ),
-        (
             "import torch\nok = (\n    torch.cuda.is_available()\n)\n",
             "falls-back",
             "the answer is False",
@@ -73,6 +63,21 @@ def test_a_question_is_judged_by_what_it_decides(
     (finding,) = found(tmp_path, code, AVAILABLE)
     assert finding.verdict.value == verdict
     assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import torch\nassert torch.cuda.is_available(), 'a GPU is needed'\n",
+        "import torch\nif not torch.cuda.is_available():\n    raise RuntimeError('no GPU')\nx = 1\n",
+        "import torch\nif torch.cuda.device_count() == 0:\n    raise RuntimeError('no GPU')\nx = 1\n",
+    ],
+)
+def test_what_ends_the_program_breaks_and_leaves_nothing_idle(tmp_path: Path, code: str) -> None:
+    here = [f for f in judge_files(tmp_path, {"case.py": code}).findings if f.location.line == 2]
+    assert here
+    assert {f.verdict.value for f in here} == {"breaks"}
+    assert not any("idle" in f.message for f in here)
 
 
 def test_the_number_of_devices_says_what_it_answers(tmp_path: Path) -> None:
