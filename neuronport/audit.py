@@ -82,7 +82,7 @@ class Read(NamedTuple):
     summary: bytes
     calls: bytes
     digest: bytes
-    """Of the summary; empty without a cache."""
+    """Of both; empty without a cache."""
     key: bytes
     """Of the file in the cache; empty without one."""
 
@@ -105,7 +105,7 @@ class Tree:
         self.keys: dict[str, bytes] = {}
         """Module → key of its file in the cache."""
         self.digests: dict[str, bytes] = {}
-        """Module → digest of its summary."""
+        """Module → digest of its summary and calls."""
         self._paths: dict[str, str] = {}
 
     def add(self, read: Read) -> None:
@@ -241,7 +241,7 @@ class PythonAuditor:
         calls = summary.freeze_calls(training_loops(facts))
         digest = b""
         if memory is not None:
-            digest = summary.digest()
+            digest = summary.digest(calls)
             head = Head(key, facts.module, lines, frozen is not None, digest, None)
             memory.keep_read(head, frozen, frozen_summary, calls)
             self._keys[file.path] = key

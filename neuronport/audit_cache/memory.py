@@ -17,13 +17,13 @@ from neuronport.audit_cache import results
 from neuronport.audit_cache.store import Damaged, Store, digest, digest_of_names
 from neuronport.data import data_folder
 from neuronport.findings import Finding, NotLookedAt, TargetVerdict
-from neuronport.readers.python.facts import FACTS_FORM, Interest
+from neuronport.readers.python.facts import FACTS_FORM, Interest, module_id
 from neuronport.source.recording import Edges, Needs, RecordingIndex
 from neuronport.targets import Target
 from neuronport.workspace import Modules, SourceFile
 
 _LEVEL = 1
-"""Of compression: what is kept is large and written once, read seldom."""
+"""Of compression, of what is full of the same names and read seldom."""
 
 
 class Head(NamedTuple):
@@ -34,7 +34,7 @@ class Head(NamedTuple):
     lines: int
     has_facts: bool
     digest: bytes
-    """Of its summary."""
+    """Of its summary and calls."""
     missed: tuple[str, str, int | None] | None
     """Why it could not be read: reason, detail, line."""
 
@@ -103,9 +103,9 @@ class Memory:
         self, head: Head, facts: bytes | None, frozen_summary: bytes, frozen_calls: bytes
     ) -> None:
         if facts is not None:
-            self.store.put(head.key, "facts", zlib.compress(facts, _LEVEL))
-        self.store.put(head.key, "summary", zlib.compress(frozen_summary, _LEVEL))
-        self.store.put(head.key, "calls", zlib.compress(frozen_calls, _LEVEL))
+            self.store.put(head.key, "facts", facts)
+        self.store.put(head.key, "summary", frozen_summary)
+        self.store.put(head.key, "calls", frozen_calls)
         self.store.put(head.key, "read", marshal.dumps(tuple(head[1:])))
 
     def facts(self, key: bytes) -> bytes:
@@ -121,7 +121,7 @@ class Memory:
         data = self.store.get(key, kind)
         if data is None:
             raise Damaged
-        return zlib.decompress(data)
+        return data
 
     # ---- whom it calls ------------------------------------------------------------------------------
 
@@ -167,7 +167,16 @@ class Memory:
             for found in (judged.findings, judged.references, judged.suppressed)
         ]
         unused = [mark[1:] for mark in judged.unused]
-        self._keep(self.judged_key(key, file), "judged", needs, index, [*rows, unused])
+        # What names a line of another module changes with every line of it.
+        elsewhere = {
+            module_id(step.path)
+            for found in (judged.findings, judged.references, judged.suppressed)
+            for finding in found
+            for step in finding.related
+            if step.path != file.path
+        }
+        row = [*rows, unused]
+        self._keep(self.judged_key(key, file), "judged", needs, index, row, sorted(elsewhere))
 
     def _share(self, finding: Finding) -> bytes:
         same = (
@@ -201,18 +210,49 @@ class Memory:
     # ---- whether it holds ---------------------------------------------------------------------------
 
     def _keep(
-        self, key: bytes, kind: str, needs: Needs, index: RecordingIndex, rest: list[Any]
+        self,
+        key: bytes,
+        kind: str,
+        needs: Needs,
+        index: RecordingIndex,
+        rest: Sequence[Any],
+        exact: Sequence[str] = (),
     ) -> None:
-        names = zlib.compress(marshal.dumps((needs.splits, needs.local)), _LEVEL)
+        """Keep ``rest`` with all it depended on; of the modules ``exact`` that is everything."""
+        items = dict(needs.items)
+        parts = [
+            (
+                module,
+                index.digests.get(module, b""),
+                items.get(module, ()),
+                index.digest_of_items(module, items.get(module, ())),
+                module in exact,
+            )
+            for module in sorted({*items, *exact})
+        ]
+        self._put(
+            key,
+            kind,
+            index,
+            (needs.splits, needs.local, needs.starred, parts),
+            (needs.callers, index.digest_of_callers(needs.callers)) if needs.callers else None,
+            rest,
+        )
+
+    def _put(
+        self, key: bytes, kind: str, index: RecordingIndex, closer: Any, callers: Any, rest: Any
+    ) -> None:
+        modules = tuple(part[0] for part in closer[3])
+        frozen = zlib.compress(marshal.dumps(closer), _LEVEL)
         row = (
             self.shape(index),
-            digest(names),
-            needs.modules,
-            index.digest_of_modules(needs.modules),
-            (needs.callers, index.digest_of_callers(needs.callers)) if needs.callers else None,
+            modules,
+            index.digest_of_modules(modules),
+            digest(frozen),
+            callers,
             *rest,
         )
-        self.store.put(key, f"{kind} names", names)
+        self.store.put(key, f"{kind} needs", frozen)
         self.store.put(key, kind, marshal.dumps(row))
 
     def _valid(self, key: bytes, kind: str, index: RecordingIndex) -> tuple[Any, ...] | None:
@@ -221,21 +261,35 @@ class Memory:
         if data is None:
             return None
         row: tuple[Any, ...] = marshal.loads(data)
-        shape, names_digest, modules, digest_then, callers = row[:5]
-        if index.digest_of_modules(modules) != digest_then:
-            return None
-        moved = shape != self.shape(index)
-        if moved:
-            names = self.store.get(key, f"{kind} names")
-            if names is None or digest(names) != names_digest:
+        shape, modules, digest_then, closer_digest, callers = row[:5]
+        closer = None
+        if shape != self.shape(index) or index.digest_of_modules(modules) != digest_then:
+            # Something is other than it was: look closer whether it matters here.
+            frozen = self.store.get(key, f"{kind} needs")
+            if frozen is None or digest(frozen) != closer_digest:
                 return None
-            if not index.same_shape(*marshal.loads(zlib.decompress(names))):
+            closer = marshal.loads(zlib.decompress(frozen))
+            if not self._holds(closer, shape, index):
                 return None
         if callers is not None and index.digest_of_callers(callers[0]) != callers[1]:
             return None
-        if moved:
-            self.store.put(key, kind, marshal.dumps((self.shape(index), *row[1:])))
+        if closer is not None:
+            now = [(part[0], index.digests.get(part[0], b""), *part[2:]) for part in closer[3]]
+            self._put(key, kind, index, (*closer[:3], now), callers, row[5:])
         return row
+
+    def _holds(self, closer: Any, shape: bytes, index: RecordingIndex) -> bool:
+        splits, local, starred, parts = closer
+        moved = shape != self.shape(index)
+        if moved and not index.same_shape(splits, local):
+            return False
+        changed = set()
+        for module, then, items, items_then, exact in parts:
+            if index.digests.get(module, b"") != then:
+                changed.add(module)
+                if exact or index.digest_of_items(module, items) != items_then:
+                    return False
+        return index.same_stars(starred, None if moved else frozenset(changed))
 
 
 def missed(head: Head, path: str) -> NotLookedAt:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from neuronport import caches
 
-_FORM = 1
+_FORM = 2
 """In the file's name: a version of neuronport with another form leaves this file alone."""
 _CHECK = 16
 _BATCH = 8_000_000

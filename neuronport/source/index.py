@@ -6,7 +6,7 @@ import hashlib
 import marshal
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from neuronport.readers.python.facts import (
     Class,
@@ -55,18 +55,24 @@ class Summary:
 
     def packages(self) -> set[str]:
         """The packages whose names the module has at its top."""
+        return self._packages(self.exports)
+
+    @staticmethod
+    def _packages(exports: Mapping[str, Value]) -> set[str]:
         return {
             value[1].partition(".")[0]
-            for value in self.exports.values()
+            for value in exports.values()
             if value is not None and value[0] == "ref" and value[1][:1] != "@"
         }
 
     def freeze(self) -> bytes:
         return marshal.dumps(self._plain())
 
-    def digest(self) -> bytes:
-        """Of all that others may ask; ``freeze`` may give other bytes for the same."""
-        return hashlib.sha256(marshal.dumps(self._plain(), 2)).digest()
+    def digest(self, calls: bytes) -> bytes:
+        """Of all that others may ask, with the frozen calls; what is frozen may be other bytes for
+        the same."""
+        rows = marshal.loads(calls) if calls else []
+        return hashlib.sha256(marshal.dumps((self._plain(), rows), 2)).digest()
 
     def _plain(self) -> tuple[Any, ...]:
         return (
@@ -74,8 +80,9 @@ class Summary:
             self.module,
             self.exports,
             self.stars,
-            {k: (*v[:6], (), *v[7:]) for k, v in self.functions.items()},
-            {k: tuple(v) for k, v in self.classes.items()},
+            # Where a body ends is not for others, or they would depend on every line of it.
+            {k: (*v[:6], (), 0, v[8]) for k, v in self.functions.items()},
+            {k: (*v[:5], 0) for k, v in self.classes.items()},
             self.definitions,
             [tuple(v) for v in self.scopes],
             [tuple(v) for v in self.guards],
@@ -93,7 +100,7 @@ class Summary:
         return marshal.dumps(rows) if rows else b""
 
     @classmethod
-    def thaw(cls, frozen: bytes) -> Summary:
+    def thaw(cls, frozen: bytes) -> Self:
         data = marshal.loads(frozen)
         self = cls.__new__(cls)
         self.path, self.module, self.exports, self.stars = data[:4]
@@ -154,6 +161,8 @@ class TreeIndex:
         self.heads = import_heads(modules)
         self._split: dict[str, tuple[Summary, str] | None] = {}
         self._rows: dict[str, list[Any]] = {}
+        self._ancestors: dict[str, list[str]] = {}
+        self._starred: dict[tuple[str, str], dict[str, str]] = {}
 
     def module(self, name: str) -> Summary | None:
         """The summary of the module with the id ``name``, or None when the tree has none."""
@@ -249,15 +258,34 @@ class TreeIndex:
         """The dotted name that ``name`` of ``module`` stands for, if it stands for one."""
         value = module.exports.get(name)
         if value is None:
-            for star in module.stars:
-                inner = self.module(self.localize(star, module))
-                if inner is not None and inner is not module and name in inner.exports:
-                    return f"{inner.module}.{name}"
-            return None
+            home = self.starred(module, name)
+            return f"{home}.{name}" if home else None
         value = self.settle(module, value)
         if value is not None and value[0] == "ref":
             return self.localize(str(value[1]), module)
         return None
+
+    def starred(self, module: Summary, name: str) -> str:
+        """The module from which a star import of ``module`` brings a name, or ''."""
+        return self._star_home(module, module.stars, name)
+
+    def _star_home(self, module: Summary, stars: tuple[str, ...], name: str) -> str:
+        key = (module.module, module.path)
+        homes = self._starred.get(key)
+        if homes is None:
+            homes = self._starred[key] = self._star_homes(module, stars)
+        return homes.get(name, "")
+
+    def _star_homes(self, module: Summary, stars: tuple[str, ...]) -> dict[str, str]:
+        """Name → the first module that brings it."""
+        homes: dict[str, str] = {}
+        for star in stars:
+            home = self.localize(star, module)
+            inner = self.module(home) if home != module.module else None
+            if inner is not None:
+                for name in inner.exports:
+                    homes.setdefault(name, home)
+        return homes
 
     def settle(self, module: Summary, value: Value) -> Value:
         """Follow plain variables: ``a = b`` where b is a dotted name."""
@@ -277,19 +305,26 @@ class TreeIndex:
 
     def function(self, dotted: str) -> tuple[Summary, Function] | None:
         """The definition of a function or method of the tree, inherited ones too."""
+        found = self._function(dotted)
+        return None if found is None else (found[0], found[2])
+
+    def _function(self, dotted: str) -> tuple[Summary, str, Function] | None:
+        """With the name it has where it is defined."""
         found = self.split(dotted)
         if found is None:
             return None
         module, rest = found
-        function = module.functions.get(f"{module.module}.{rest}")
+        name = f"{module.module}.{rest}"
+        function = module.functions.get(name)
         if function is not None:
-            return module, function
-        owner, _, name = dotted.rpartition(".")
+            return module, name, function
+        owner, _, last = dotted.rpartition(".")
         if owner and self.class_(owner) is not None:
             for summary, cls_name in self.mro(owner):
-                function = summary.functions.get(f"{cls_name}.{name}")
+                name = f"{cls_name}.{last}"
+                function = summary.functions.get(name)
                 if function is not None:
-                    return summary, function
+                    return summary, name, function
         return None
 
     def class_(self, dotted: str) -> tuple[Summary, Class] | None:
@@ -330,16 +365,8 @@ class TreeIndex:
         """The class of the tree that a method named by a subclass is defined in."""
         if dotted[:1] != "@":
             return dotted
-        found = self.function(dotted)
-        if found is None:
-            return dotted
-        owner, _, name = dotted.rpartition(".")
-        if f"{owner}.{name}" in found[0].functions:
-            return dotted
-        for key, function in found[0].functions.items():
-            if function is found[1]:
-                return key
-        return dotted
+        found = self._function(dotted)
+        return dotted if found is None else found[1]
 
     def callers(self, dotted: str, most: int = MOST_CALLERS) -> list[Call]:
         """The calls in the tree of a function of the tree, the first of them."""
@@ -359,6 +386,12 @@ class TreeIndex:
 
     def ancestors(self, dotted: str) -> list[str]:
         """Dotted names of a class and all its bases, in and outside of the tree, nearest first."""
+        known = self._ancestors.get(dotted)
+        if known is None:
+            known = self._ancestors[dotted] = self._all_bases(dotted)
+        return known
+
+    def _all_bases(self, dotted: str) -> list[str]:
         result: list[str] = []
         pending = [dotted]
         seen: set[str] = set()

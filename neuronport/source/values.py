@@ -176,12 +176,10 @@ class Resolver:
         self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
     ) -> Iterator[Atom]:
         """A name that only a star import can have brought."""
-        for star in module.stars:
-            local = self.index.localize(star, module)
-            inner = self.index.module(local)
-            if inner is not None and value[1] in inner.exports:
-                yield from self._atoms(module, ("ref", f"{local}.{value[1]}"), chain, depth, seen)
-                return
+        home = self.index.starred(module, value[1])
+        if home:
+            yield from self._atoms(module, ("ref", f"{home}.{value[1]}"), chain, depth, seen)
+            return
         yield Atom(module, value, chain)
 
     def _line(self, module: Summary, value: Value) -> int:
