@@ -196,7 +196,7 @@ def cases(
             without[operator] = f"no value is known of {error.args[0]}"
             continue
         tensors = any("T" in str(v) for v in base.values())
-        for dtype in dtypes if tensors else dtypes[:1]:
+        for dtype in dtypes if tensors else DTYPES[:1]:  # the same case in every selection
             plain.append(Case(operator, "", dtype, base))
             if varied:
                 others += [
