@@ -37,7 +37,7 @@ CLASS_OF: Mapping[str, str] = {
 }
 """Status of an outcome → status of the operator tables; others say nothing."""
 MOST_ATOMS = 4
-MOST_SECONDS = 8
+MOST_SECONDS = 30
 MOST_EXAMPLES = 12
 SPATIAL = 3
 """Least rank of what has a batch, channels and places: N C L."""
