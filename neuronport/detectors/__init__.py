@@ -11,7 +11,8 @@ constants), ``METHODS`` (method and attribute names), ``KEYWORDS`` (keyword argu
 packages no rule names), ``ROOTS`` (first parts of dotted names),
 ``OPERANDS`` (methods whose results matter in arithmetic). ``ONLY``, a set of
 names (for dotted names: their last part) or a table of sets by kind of event, spares it events of
-other names, and time. What is known
+other names, and time; ``WITH`` is the keywords with which it wants calls of any name, ``PATTERN`` a
+regular expression for dotted names it wants besides. What is known
 about Neuron stays in the rule's TOML file; a detector only finds the places.
 """
 
@@ -75,6 +76,10 @@ class Detector:
     operands: frozenset[str] = field(default_factory=frozenset)
     only: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Kind of event → the names it is shown; kinds left out: every name."""
+    with_: frozenset[str] = field(default_factory=frozenset)
+    """Keywords with which it is shown calls of any name."""
+    pattern: str = ""
+    """A regular expression for dotted names it is shown besides."""
 
 
 @cache
@@ -103,6 +108,8 @@ def all_detectors() -> Mapping[str, Detector]:
                 frozenset(getattr(module, "ROOTS", ())),
                 frozenset(getattr(module, "OPERANDS", ())),
                 _only(module),
+                frozenset(getattr(module, "WITH", ())),
+                getattr(module, "PATTERN", ""),
             )
     return found
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from neuronport import detectors
-from neuronport.detectors import Detector, Hit
+from neuronport.detectors import Hit
 from neuronport.findings import (
     Confidence,
     Context,
@@ -23,7 +23,8 @@ from neuronport.findings import (
     weakest,
 )
 from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Span
-from neuronport.rulebook.match import Matched, matches
+from neuronport.rulebook.listeners import Listeners
+from neuronport.rulebook.match import Matched, matches, may_match
 from neuronport.rulebook.model import Rulebook, Spec
 from neuronport.source import decided, places
 from neuronport.source.decided import Decided
@@ -65,17 +66,9 @@ class Judge:
         self.book = book
         self.targets = tuple(targets)
         self.index = index
-        self._by_kind: dict[str, tuple[list[Detector], dict[str, list[Detector]]]] = {}
-        for detector in detectors.all_detectors().values():
-            if detector.rule not in book.rules:
-                continue
-            for kind in sorted(detector.events):
-                always, named = self._by_kind.setdefault(kind, ([], {}))
-                if kind not in detector.only:
-                    always.append(detector)
-                else:
-                    for name in detector.only[kind]:
-                        named.setdefault(name, []).append(detector)
+        self._listeners = Listeners(
+            d for d in detectors.all_detectors().values() if d.rule in book.rules
+        )
         self._paths = frozenset(t.path for t in self.targets)
         self._missing = frozenset.intersection(
             *(book.missing.get(path, frozenset()) for path in {t.path for t in self.targets})
@@ -96,10 +89,15 @@ class Judge:
         """The findings and the references of one module; ``lines`` are its decoded lines."""
         view = ModuleView(facts, self.index, self.missing, self._paths)
         found: dict[tuple[Span, str], Finding] = {}
+        canonical, listeners, summary = self.index.canonical, self._listeners, view.summary
         for event in facts.events:
-            for match in matches(event, view, self.book):
-                self._keep(found, self._row(match, event, view, lines, role))
-            for detector in self._listening(event, view):
+            name = event.name
+            if event.kind == "use":
+                name = canonical(name, summary)
+            if may_match(event.kind, name, self.book):
+                for match in matches(event, view, self.book):
+                    self._keep(found, self._row(match, event, view, lines, role))
+            for detector in listeners.to(event, name):
                 for hit in detector.check(event, view):
                     self._keep(
                         found,
@@ -127,19 +125,6 @@ class Judge:
                 for around, rules in outer
             )
         ]
-
-    def _listening(self, event: Event, view: ModuleView) -> Sequence[Detector]:
-        listening = self._by_kind.get(event.kind)
-        if listening is None:
-            return ()
-        always, named = listening
-        if not named:
-            return always
-        name = event.name
-        if name[:1] == "@":
-            name = view.index.canonical(name, view.summary)
-        chosen = named.get(name.rpartition(".")[2])
-        return always if chosen is None else [*always, *chosen]
 
     @staticmethod
     def _keep(found: dict[tuple[Span, str], Finding], finding: Finding | None) -> None:

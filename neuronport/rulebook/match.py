@@ -47,6 +47,19 @@ class Matched:
         """Why nothing fails here although the verdict says so; empty: it does."""
 
 
+_OUTSIDE = frozenset(("str", "item", "pair"))
+"""Kinds of events that name environment variables and commands."""
+
+
+def may_match(kind: str, name: str, book: Rulebook) -> bool:
+    """Whether any row could speak at an event of a kind with this (canonical) name."""
+    if kind == "use":
+        return bool(candidates(name, book))
+    if kind in ("method", "attr"):
+        return name in book.methods
+    return kind == "import" or (kind in _OUTSIDE and bool(book.outside))
+
+
 def matches(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
     """The rows that speak at an event."""
     kind = event.kind
@@ -56,7 +69,7 @@ def matches(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]
         yield from _methods(event, view, book)
     elif kind == "import":
         yield from _imports(event, view, book)
-    if book.outside and kind in ("str", "item", "pair"):
+    if book.outside and kind in _OUTSIDE:
         yield from _outside(event, view, book)
 
 

@@ -17,6 +17,8 @@ _RANK = re.compile(
     r"^(local_?|global_?|world_?)?rank$|^gpu(_?(id|idx|index|num|no|rank))?$|^(cuda|device)_?(id|idx|index)$",
     re.I,
 )
+ONLY = {"use": ("device",), "method": ("to",), "callkw": ()}
+WITH = KEYWORDS
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -13,6 +13,8 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
 _NAME = re.compile(r"^(is|has)_\w+(_available|_installed)?$")
+ONLY = ()
+PATTERN = r"(^|\.)(is|has)_\w+$"
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -12,7 +12,7 @@ from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
 EVENTS = ("import", "use")
-MODULES = r"(?:^|\.)(?:_C|_ext|_cuda|\w*_cuda\w*)\.\w+$"
+MODULES = r"(?:^|\.)(?:_C\w*|_ext|_kernels?|_cuda|\w*_cuda\w*)\.\w+$"
 _CUDA = re.compile(r"(^|_)cuda(_ext|_kernels?|_ops|_lib)?$|_cuda_ext$|_cuda(_C)?$")
 _EXTENSION = re.compile(r"^_(C|ext|cuda|kernels?)$|^_C_\w+$")
 _OTHERS = frozenset(
@@ -31,6 +31,8 @@ _OTHERS = frozenset(
     ]
 ) | frozenset(sys.stdlib_module_names)
 """Packages whose compiled parts other rules speak of, or that are no CUDA extension."""
+ONLY = {"use": ()}
+PATTERN = MODULES
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -58,6 +58,9 @@ _LATER = (EvidenceKind.OBSERVED, EvidenceKind.DOCUMENTED, EvidenceKind.REPORTED)
 _WEAK = (EvidenceKind.REPORTED, EvidenceKind.INFERRED)
 _NO_TENSOR = frozenset(("array", "number", "string", "device", "dtype", "state"))
 
+ONLY = {"use": ()}
+PATTERN = r"^torch\."
+
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "method":

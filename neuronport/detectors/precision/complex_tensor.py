@@ -16,6 +16,12 @@ EVENTS = ("use", "method", "callkw")
 _MAKERS = frozenset(
     f"torch.{n}" for n in ("polar", "complex", "view_as_complex", "view_as_real", "resolve_conj")
 )
+ONLY = {
+    "use": frozenset(n.rpartition(".")[2] for n in _MAKERS),
+    "method": frozenset(METHODS),
+    "callkw": (),
+}
+WITH = _dtypes.KEYWORDS
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

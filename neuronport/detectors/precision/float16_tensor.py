@@ -13,6 +13,8 @@ from neuronport.source.view import ModuleView
 METHODS = _dtypes.METHODS
 KEYWORDS = _dtypes.KEYWORDS
 EVENTS = ("use", "method", "callkw")
+ONLY = {"use": (), "method": frozenset(_dtypes.METHODS), "callkw": ()}
+WITH = _dtypes.KEYWORDS
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

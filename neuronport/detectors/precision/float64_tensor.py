@@ -13,6 +13,12 @@ from neuronport.source.view import ModuleView
 METHODS = _dtypes.METHODS
 KEYWORDS = _dtypes.KEYWORDS
 EVENTS = ("use", "method", "callkw")
+ONLY = {
+    "use": ("set_default_dtype", "set_default_tensor_type"),
+    "method": frozenset(_dtypes.METHODS),
+    "callkw": (),
+}
+WITH = _dtypes.KEYWORDS
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -13,6 +13,8 @@ METHODS = ("stft", "istft")
 EVENTS = ("use", "method")
 _REAL = ("fftfreq", "rfftfreq", "fftshift", "ifftshift")
 """Parts of torch.fft that transform nothing."""
+ONLY = {"use": ("stft", "istft"), "method": frozenset(METHODS)}
+PATTERN = r"^torch\.fft\."
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

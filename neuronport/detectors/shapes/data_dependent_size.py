@@ -18,6 +18,7 @@ _SIZED = frozenset(
 )
 _ONE_HOT = ("torch.nn.functional.one_hot", "torch._C._nn.one_hot")
 _MAX_DEPTH = 5
+ONLY = frozenset(METHODS) | frozenset(n.rpartition(".")[2] for n in (*_SIZED, *_ONE_HOT))
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
