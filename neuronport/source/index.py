@@ -23,6 +23,8 @@ from neuronport.workspace import Modules
 _MAX_HOPS = 24
 _MAX_BASES = 64
 _KEPT_ROWS = 64
+_KEPT_SUMMARIES = 400
+"""Modules kept thawed; others are thawed again when they are asked for."""
 MOST_CALLERS = 64
 """No answer says more."""
 
@@ -52,6 +54,12 @@ class Summary:
         self.definitions = facts.definitions
         self.scopes = facts.scopes
         self.guards = facts.guards
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Summary) and other.module == self.module
+
+    def __hash__(self) -> int:
+        return hash(self.module)
 
     def packages(self) -> set[str]:
         """The packages whose names the module has at its top."""
@@ -159,7 +167,7 @@ class TreeIndex:
         self._canonical: dict[tuple[str, str], str] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         self.heads = import_heads(modules)
-        self._split: dict[str, tuple[Summary, str] | None] = {}
+        self._split: dict[str, tuple[str, str] | None] = {}
         self._rows: dict[str, list[Any]] = {}
         self._ancestors: dict[str, list[str]] = {}
         self._starred: dict[tuple[str, str], dict[str, str]] = {}
@@ -174,6 +182,8 @@ class TreeIndex:
             frozen = self._summary(name)
             if frozen is None:
                 return None
+            if len(self._thawed) >= _KEPT_SUMMARIES:
+                self._thawed.clear()
             found = self._thawed[name] = Summary.thaw(frozen)
         return found
 
@@ -194,19 +204,23 @@ class TreeIndex:
         """The module that a name of the tree begins with (the longest), and the rest."""
         if dotted[:1] != "@":
             return None
-        if dotted in self._split:
-            return self._split[dotted]
-        result = None
+        if dotted not in self._split:
+            self._split[dotted] = self._cut(dotted)
+        known = self._split[dotted]
+        if known is None:
+            return None
+        module = self._module(known[0])
+        assert module is not None
+        return module, known[1]
+
+    def _cut(self, dotted: str) -> tuple[str, str] | None:
         head, rest = dotted, ""
         while head:
-            module = self._module(head)
-            if module is not None:
-                result = module, rest
-                break
+            if self._module(head) is not None:
+                return head, rest
             head, _, last = head.rpartition(".")
             rest = f"{last}.{rest}" if rest else last
-        self._split[dotted] = result
-        return result
+        return None
 
     def localize(self, dotted: str, importer: Summary) -> str:
         """A name as imported → its name in the tree when the tree has that module."""

@@ -85,6 +85,11 @@ class Kinds:
         return known
 
     def _derive(self, module: Summary, value: Value, depth: int) -> Known:
+        if value is not None and value[0] == "param":
+            # What is written of a parameter holds, whatever the callers are thought to pass.
+            written = self._written(module, value, depth)
+            if written.kind not in (UNKNOWN, "none"):
+                return written
         kinds: dict[str, bool] = {}
         for atom in self.resolver.follow(module, value):
             known = self._atom(atom, depth)
@@ -231,6 +236,14 @@ class Kinds:
                 if ref.startswith(("numpy.", "builtins.", "pathlib.", "argparse.", "typing.")):
                     return Known("other", True)
         return unknown
+
+    def _written(self, module: Summary, value: Any, depth: int) -> Known:
+        """The kind that the annotation of a parameter says."""
+        function = module.functions.get(value[1])
+        for name, _default, annotation, _kind in function.params if function is not None else ():
+            if name == value[2]:
+                return self._annotation(module, annotation, depth + 1)
+        return Known(UNKNOWN, True)
 
     def _param(self, module: Summary, value: Any, depth: int) -> Known:
         function = module.functions.get(value[1])

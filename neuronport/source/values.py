@@ -12,6 +12,7 @@ from neuronport.source.index import Call, Summary, TreeIndex
 
 _MAX_DEPTH = 14
 _MAX_ATOMS = 24
+_MAX_NESTED = 12
 _MAX_STEPS = 400
 """Branches multiply: what is not found within so many steps counts as not known."""
 MAX_CALLERS = 12
@@ -35,6 +36,7 @@ class Resolver:
         self.index = index
         self._memo: dict[tuple[str, Value], tuple[Atom, ...]] = {}
         self._steps = 0
+        self._nested = 0
 
     def follow(self, module: Summary, value: Value) -> tuple[Atom, ...]:
         """Everything ``value`` can be; an empty tuple or an atom of ``None``: not known."""
@@ -55,6 +57,16 @@ class Resolver:
             self._steps = outer
             known = self._memo[key] = tuple(atoms)
         return known
+
+    def _within(self, module: Summary, value: Value, seen: Any) -> tuple[Atom, ...]:
+        """``follow`` from inside of following something else."""
+        if (module.module, value) in seen or self._nested >= _MAX_NESTED:
+            return (Atom(module, None),)
+        self._nested += 1
+        try:
+            return self.follow(module, value)
+        finally:
+            self._nested -= 1
 
     def constants(self, module: Summary, value: Value) -> list[tuple[Any, tuple[Related, ...]]]:
         """The literals among what ``value`` can be, with how they came here."""
@@ -193,7 +205,8 @@ class Resolver:
         self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
     ) -> Iterator[Atom]:
         _, base, name = value
-        for atom in self._atoms(module, base, (), depth, seen):
+        # The base is followed once for all that is read from it.
+        for atom in self._within(module, base, seen):
             inner = atom.value
             if inner is None:
                 yield Atom(module, value, chain)
@@ -323,7 +336,8 @@ class Resolver:
                 step = Related(
                     caller.path, call.line, f"passed as {value[2]} by {_plain(call.caller)}"
                 )
-                yield from self._atoms(caller, passed, (*chain, step), depth, seen)
+                for atom in self._within(caller, passed, seen):
+                    yield Atom(atom.module, atom.value, (*chain, step, *atom.chain))
 
     def passed(self, function: Function, value: Any) -> Iterator[tuple[Summary, Value, Call]]:
         """What each call in the tree passes for a parameter; None: nothing that could be told."""

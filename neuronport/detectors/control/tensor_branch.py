@@ -38,6 +38,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     value = event.value
     if value is None or value[0] in ("bool", "not", "const", "self", "ref", "lambda", "comp"):
         return  # operands of and, or and not are events of their own
+    if not uses_torch(view):
+        return
     if value[0] == "cmp" and (value[2] in _NEVER or _plain(value[1]) or _plain(value[3])):
         return
     if value[0] == "call" and value[1] in _HOST_CALLS:
