@@ -12,12 +12,12 @@ import pytest
 from neuronport.operators import tables
 from neuronport.operators.conditions import parse
 from neuronport.operators.tables import Parameter, Schema, Tables
+from neuronport.xla_environment import hlo
 from tools.measure_xla import (
     check,
     compare,
     compiler,
     environment,
-    hlo,
     learn,
     outcomes,
     plan,

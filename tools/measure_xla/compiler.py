@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from neuronport.operators.tables import Row, Status
-from tools.measure_xla.hlo import FRAME, parts
+from neuronport.xla_environment.hlo import FRAME, parts
 from tools.measure_xla.outcomes import Outcome
 
 LIMITS = Path(__file__).with_name("compiler.toml")

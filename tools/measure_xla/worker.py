@@ -21,16 +21,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 os.environ.setdefault("PJRT_DEVICE", "CPU")
 warnings.filterwarnings("ignore")
 
-import hlo  # type: ignore[import-not-found]  # noqa: E402
 import torch  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils._pytree import tree_leaves, tree_map  # noqa: E402
 
-READ_BACK = "aten::_local_scalar_dense"
+from neuronport.xla_environment import hlo  # noqa: E402
+from neuronport.xla_environment.metrics import fallbacks, status_of  # noqa: E402
+
 LONGEST_LIST = 12
 LONGEST_ERROR = 160
 OPINFO_SAMPLES = 6
@@ -136,16 +137,6 @@ def overload(name: str) -> Any:
 
 
 # -- looking at torch_xla -------------------------------------------------------------------------
-
-
-def fallbacks(met: Any) -> list[str]:
-    """The ``aten::`` counters since they were cleared: operators that ran on the CPU."""
-    return sorted(n for n in met.counter_names() if n.startswith("aten::") and met.counter_value(n))
-
-
-def status_of(names: list[str]) -> str:
-    real = [n for n in names if n != READ_BACK]
-    return "falls-back" if real else "reads-back" if names else "lowered"
 
 
 def first_line(error: BaseException) -> str:

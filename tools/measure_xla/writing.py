@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from neuronport.xla_environment.hlo import parts
 from tools.measure_xla.compiler import Fact
-from tools.measure_xla.hlo import parts
 from tools.measure_xla.learn import Learned
 from tools.measure_xla.outcomes import Outcome, Record
 from tools.measure_xla.plan import DTYPES, written

@@ -8,6 +8,7 @@ in neuronport's environment alike: nothing but the standard library.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 _LINE = re.compile(
     r"^\s*(?P<root>ROOT )?%?(?P<name>[\w.\-]+) = (?P<type>\([^=]*?\)|\S+) (?P<opcode>[a-z][a-z0-9\-]*)\("
@@ -26,6 +27,11 @@ _COMBINING = frozenset({"reduce", "reduce-window", "scatter", "select-and-scatte
 
 def tokens(text: str) -> list[str]:
     """The tokens of a module, sorted, each once."""
+    return sorted(counted(text))
+
+
+def counted(text: str) -> dict[str, int]:
+    """The tokens of a module, and how many instructions each stands for."""
     roots: dict[str, str] = {}
     lines: list[tuple[str, re.Match[str], str]] = []
     current = ""
@@ -41,7 +47,7 @@ def tokens(text: str) -> list[str]:
         if found["root"]:
             roots[current] = found["opcode"]
     helpers = {m for _, _, line in lines for m in _APPLIES.findall(line) + _SCATTERS.findall(line)}
-    result = set()
+    result: Counter[str] = Counter()
     for computation, found, line in lines:
         if computation in helpers:  # told by what applies it
             continue
@@ -50,10 +56,11 @@ def tokens(text: str) -> list[str]:
         if opcode in FRAME and not RARE & set(dtypes):
             continue
         arity = len(_DTYPE.findall(found["type"]))
-        result.add("/".join((opcode, *_marks(opcode, line, roots, arity))) + ":" + "+".join(dtypes))
+        token = "/".join((opcode, *_marks(opcode, line, roots, arity))) + ":" + "+".join(dtypes)
+        result[token] += 1
         if "<=" in found["type"]:
-            result.add("dynamic-dimension:")
-    return sorted(result)
+            result["dynamic-dimension:"] += 1
+    return dict(result)
 
 
 def _marks(opcode: str, line: str, roots: dict[str, str], arity: int) -> list[str]:
