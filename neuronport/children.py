@@ -24,6 +24,8 @@ _PROCESSES = 256
 _TAIL = 12
 _LONGEST_LINE = 400
 _LAST_BYTES = 65536
+_PRINTED = 256
+"""Megabytes that a process may print: a disk is not endless."""
 _PROC = Path("/proc")
 
 
@@ -40,6 +42,11 @@ class Ended:
     seconds: float
     tail: tuple[str, ...] = ()
     """The last lines it wrote."""
+    text: str = ""
+    """The last 64 kB that it wrote."""
+    peak: int = 0
+    """The most bytes that its processes were seen to have in memory together, looked at twice a
+    second; 0: it ended before."""
 
 
 def run(
@@ -49,8 +56,11 @@ def run(
     megabytes: int = 0,
     environment: Mapping[str, str] | None = None,
     idle: Callable[[], bool] | None = None,
+    folder: Path | None = None,
 ) -> Ended:
     """Runs ``command`` until it ends or is over a limit; what it prints goes to ``output``.
+
+    ``folder`` is where it runs; ``None``: here.
 
     ``megabytes`` is of all processes together (0: any); each should limit itself, too, which is
     sooner. ``idle`` is asked now and then whether nothing has happened for too long.
@@ -68,46 +78,54 @@ def run(
                 stderr=subprocess.STDOUT,
                 env={**(os.environ if environment is None else environment), _MARK: mark},
                 start_new_session=True,
+                cwd=folder,
             )
         except OSError as error:
             raise NotStartedError(f"{command[0]}: {error.strerror}") from None
     try:
-        why = _watched(process, began, seconds, megabytes, idle)
+        why, peak = _watched(process, output, began, seconds, megabytes, idle)
     finally:
         _end(process, mark)
     took = time.monotonic() - began
     if not why and process.returncode:
         why = _status(process.returncode)
-    return Ended(why, took, _last_lines(output))
+    text = _last_text(output)
+    return Ended(why, took, _last_lines(text), text, peak)
 
 
 def _watched(
     process: subprocess.Popen[bytes],
+    output: Path,
     began: float,
     seconds: float,
     megabytes: int,
     idle: Callable[[], bool] | None,
-) -> str:
-    """Waits; why it was not waited longer, empty: it ended."""
+) -> tuple[str, int]:
+    """Waits; why it was not waited longer (empty: it ended), and the most memory seen."""
     counted = began
+    peak = 0
     pause = 0.01
     while process.poll() is None:
         time.sleep(pause)
         pause = min(pause * 2, _LOOK_EVERY)
         now = time.monotonic()
         if now - began > seconds:
-            return f"not finished after {seconds:g} s"
+            return f"not finished after {seconds:g} s", peak
+        if output.stat().st_size > _PRINTED << 20:
+            return f"more than {_PRINTED} MB were printed", peak
         if now - counted < _COUNT_EVERY:
             continue
         counted = now
         if idle is not None and idle():
-            return "idle"
+            return "idle", peak
         members = _members(process.pid)
         if len(members) > _PROCESSES:
-            return f"more than {_PROCESSES} processes were started"
-        if megabytes and _resident(members) > megabytes << 20:
-            return f"more than {megabytes} MB were used by {len(members)} processes"
-    return ""
+            return f"more than {_PROCESSES} processes were started", peak
+        used = _resident(members)
+        peak = max(peak, used)
+        if megabytes and used > megabytes << 20:
+            return f"more than {megabytes} MB were used by {len(members)} processes", peak
+    return "", peak
 
 
 def _status(code: int) -> str:
@@ -180,10 +198,13 @@ def _resident(members: Sequence[int]) -> int:
     return total
 
 
-def _last_lines(output: Path) -> tuple[str, ...]:
+def _last_text(output: Path) -> str:
     with output.open("rb") as stream:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(size - _LAST_BYTES, 0))
-        text = stream.read().decode("utf-8", errors="replace")
+        return stream.read().decode("utf-8", errors="replace")
+
+
+def _last_lines(text: str) -> tuple[str, ...]:
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     return tuple(line[:_LONGEST_LINE] for line in lines[-_TAIL:])

@@ -87,3 +87,16 @@ def test_idle(tmp_path: Path) -> None:
 def test_what_cannot_be_started(tmp_path: Path) -> None:
     with pytest.raises(children.NotStartedError, match="No such file"):
         children.run([os.fspath(tmp_path / "none")], tmp_path / "output", 5)
+
+
+def test_one_that_prints_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(children, "_PRINTED", 1)
+    ended = run("import sys\nwhile True: sys.stdout.write('x' * 4096)", tmp_path)
+    assert ended.why == "more than 1 MB were printed"
+
+
+def test_the_folder_the_text_and_the_peak(tmp_path: Path) -> None:
+    code = "import os, time; x = b'x' * (80 << 20); print(os.getcwd(), flush=True); time.sleep(1.5)"
+    ended = children.run([sys.executable, "-c", code], tmp_path / "out", 20, folder=tmp_path)
+    assert ended.text.strip() == str(tmp_path)
+    assert 80 << 20 < ended.peak < 400 << 20

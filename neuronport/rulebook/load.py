@@ -24,7 +24,7 @@ from neuronport.rulebook import model
 from neuronport.rulebook.model import Fixture, Rulebook, RuleError, Spec
 from neuronport.targets import version_key
 
-_NOT_RULES = frozenset(("targets", "understanding", "operators"))
+_NOT_RULES = frozenset(("targets", "understanding", "operators", "compile"))
 _FOLDER = {"operators": "operator-support"}
 """Where the rules of an area are whose name a folder of tables has taken."""
 _PATHS = ("native", "xla")

@@ -8,10 +8,23 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from neuronport import children
-from neuronport.xla_environment.interpreter import XlaEnvironmentError, XlaPython
+from neuronport.xla_environment.interpreter import XlaEnvironmentError
+
+
+class Interpreter(Protocol):
+    """Something that runs workers: ``XlaPython``, or an interpreter that is started otherwise."""
+
+    @property
+    def file(self) -> str: ...
+
+    def checked(self) -> Interpreter:
+        """Raises XlaEnvironmentError: there is no such program."""
+        ...
+
+    def variables(self) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +37,14 @@ class Done:
     tail: tuple[str, ...]
     """The last lines that it printed."""
     seconds: float
+    text: str = ""
+    """The last 64 kB that it printed."""
+    peak: int = 0
+    """The most bytes in memory that were seen; 0: it ended before it was looked at."""
 
 
 def run(
-    python: XlaPython,
+    python: Interpreter,
     worker: str,
     request: Mapping[str, Any],
     *,
@@ -69,7 +86,9 @@ def run(
             )
         except children.NotStartedError as error:
             raise XlaEnvironmentError(str(error)) from None
-        return Done(_rows(rows), ended.why, ended.tail, ended.seconds)
+        return Done(
+            _rows(rows), ended.why, ended.tail, ended.seconds, ended.text, ended.peak
+        )
 
 
 def _rows(file: Path) -> tuple[dict[str, Any], ...]:
