@@ -19,8 +19,12 @@ from neuronport.findings import (
 from neuronport.reporting.result import AuditResult, Knowledge, RuleInfo, Tree, UnusedSuppression
 from neuronport.rulebook.judge import Selection
 from neuronport.rulebook.model import Rulebook, Spec
+from neuronport.rulebook.suppress import problem
 from neuronport.targets import Target, paths
 from neuronport.workspace import Workspace
+
+_HINTS = 20
+"""For so many comments with an unknown rule a likely one is looked for, which takes time."""
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_NOT_LOOKED_AT = 0, 1, 2, 3
 
@@ -37,6 +41,7 @@ def assemble(
     fail_on: Level,
     fail_roles: frozenset[Role],
     command: Sequence[str],
+    audit_options: Sequence[str] = (),
     named: frozenset[str] = frozenset(),
 ) -> AuditResult:
     """The result of an audit, ready for the reporters; ``named``: files the user asked for."""
@@ -52,6 +57,8 @@ def assemble(
     looked_at = [
         f for f in workspace.files if f.kind in ("python", "stub") and f.path not in skipped
     ]
+    read_kinds = ("python", "stub")
+    unread = Counter(f.kind for f in workspace.files if f.kind not in read_kinds)
     return AuditResult(
         tool_version=__version__,
         rules_version=book.digest,
@@ -62,13 +69,17 @@ def assemble(
             part.lines,
             dict(sorted(Counter(f.kind for f in looked_at).items())),
             len(workspace.files) - len(looked_at) - len(skipped),
+            dict(sorted(unread.items())),
         ),
         targets=tuple(targets),
         findings=findings,
         references=references,
         suppressed=suppressed,
         baselined=baselined,
-        unused_suppressions=[UnusedSuppression(*row) for row in part.unused],
+        unused_suppressions=[
+            UnusedSuppression(path, line, text, problem(text, book, hint=i < _HINTS))
+            for i, (path, line, text) in enumerate(part.unused)
+        ],
         not_looked_at=missed,
         rules={
             rule: rule_info(spec)
@@ -82,6 +93,7 @@ def assemble(
         if skipped & named
         else exit_code(findings, fail_on, fail_roles, looked_at, part.not_looked_at),
         command=tuple(command),
+        audit_options=tuple(audit_options),
     )
 
 

@@ -73,11 +73,15 @@ def resolve(text: str) -> Target:
 
     Raises TargetError: unknown path, SDK or chip, or a chip the path does not reach.
     """
-    head, _, chip = text.strip().partition(":")
-    name, _, sdk = head.partition("@")
+    head, colon, chip = text.strip().partition(":")
+    name, at, sdk = head.partition("@")
     info = paths().get(name)
     if info is None:
         raise TargetError(f"unknown path {name!r}; known: {', '.join(paths())}")
+    if at and not sdk:
+        raise TargetError(f"{text!r}: no SDK after @; known: {', '.join(info.sdks)}")
+    if colon and not chip:
+        raise TargetError(f"{text!r}: no chip after the colon; known: {', '.join(info.chips)}")
     sdk = ".".join(sdk.split(".")[:2]) or info.sdks[-1]
     if sdk not in info.sdks:
         raise TargetError(

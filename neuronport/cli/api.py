@@ -6,6 +6,8 @@ import click
 
 _CARDS = 5
 """More rows than this are listed, one a line."""
+_LISTED = 30
+"""More rows than this are counted by what follows the name that was asked for."""
 
 
 @click.command("api")
@@ -17,15 +19,16 @@ _CARDS = 5
     metavar="PATH[@SDK][:CHIP]",
     help="Where the code is to run (default: every path); repeatable.",
 )
+@click.option("--all", "whole", is_flag=True, help="List every row below a module, not groups.")
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
-def command(name: str, target: tuple[str, ...], format_: str) -> None:
+def command(name: str, target: tuple[str, ...], whole: bool, format_: str) -> None:
     """Say what NAME does on Neuron and what to write instead.
 
     NAME is an API in any spelling: `torch.cuda.Event`, `Event`, `cuda.amp.autocast`,
-    `F.scaled_dot_product_attention`; of a module, all its names are listed. The exit status is 2
-    when nothing is known of it.
+    `F.scaled_dot_product_attention`; of a module, its names are listed, many of them by the part
+    that follows (`--all` lists each). The exit status is 2 when nothing is known of it.
     """
     import json
     import sys
@@ -33,7 +36,7 @@ def command(name: str, target: tuple[str, ...], format_: str) -> None:
     from neuronport.cli._rules import book, out, targets
     from neuronport.reporting import escape
     from neuronport.reporting.output import options_for
-    from neuronport.reporting.pages import text_card, text_table
+    from neuronport.reporting.pages import text_card, text_groups, text_table
     from neuronport.reporting.screen import Painter, wrap
     from neuronport.reporting.summary import plural
     from neuronport.rulebook import lookup, pages
@@ -71,7 +74,11 @@ def command(name: str, target: tuple[str, ...], format_: str) -> None:
         gap = "\n" if answer.exact else ""
         title = f"{escape.terminal(answer.spelled)}: {plural(len(answer.below), 'row')} below it"
         out([f"{gap}{paint(title, 'bold')}\n"])
-        out(text_table(answer.below, where, options))
+        if whole or len(answer.below) <= _LISTED:
+            out(text_table(answer.below, where, options))
+        else:
+            out(text_groups(answer.below, answer.spelled, where))
+            out([f"\n`neuronport api {escape.terminal(name)} --all` lists each\n"])
     if known:
         return
     out([f"{escape.terminal(answer.spelled or name)}: not known by this name\n"])

@@ -39,9 +39,12 @@ class _FormatChoice(click.ParamType[str]):
     help="Where the code is to run: native, native@2.33, xla@2.31:inf2 …; repeatable.",
 )
 @click.option(
-    "--select", multiple=True, metavar="WORD", help="Only these rules, areas or verdicts."
+    "--select",
+    multiple=True,
+    metavar="WORD",
+    help="Only these rules, areas, verdicts, groups or fixes (as reports name them); repeatable.",
 )
-@click.option("--ignore", multiple=True, metavar="WORD", help="Not these rules, areas or verdicts.")
+@click.option("--ignore", multiple=True, metavar="WORD", help="Not these; as for --select.")
 @click.option(
     "--format",
     "formats",
@@ -105,7 +108,8 @@ def command(
     AWS Neuron: where, how sure, and who says so.
 
     PATHS are files or folders (default: the current one); `-` reads one Python file from stdin.
-    The audit only looks: nothing is imported, run or changed.
+    The audit only looks: nothing is imported, run or changed. It reads Python; which other kinds
+    of files are there is said and counted.
 
     \b
     Exit status
@@ -167,7 +171,11 @@ def command(
         _stop(str(error), assemble.EXIT_NOT_LOOKED_AT)
     python = [f for f in workspace.files if f.kind in ("python", "stub")]
     if not python:
-        click.echo(f"neuronport: no Python file in {_shown(' '.join(named))}", err=True)
+        click.echo(
+            f"neuronport: no Python file in {_shown(' '.join(named))}: nothing was looked at, "
+            "so nothing is known of it",
+            err=True,
+        )
     progress = Progress(len(python), {"read": "reading", "judge": "judging"})
     try:
         part = audit_python(
@@ -190,7 +198,21 @@ def command(
         known=known,
         fail_on=level,
         fail_roles=roles,
-        command=[*named, *(f"--target={w}" for w in target)],
+        command=[
+            *named,
+            *_given("target", target),
+            *_given("select", select),
+            *_given("ignore", ignore),
+            *_given("exclude", exclude),
+            *(["--no-config"] if no_config else []),
+        ],
+        audit_options=[
+            *(["--include-ignored"] if include_ignored else []),
+            *_given("fail-on", [fail_on] if fail_on else []),
+            *_given("fail-role", fail_roles),
+            *_given("baseline", [baseline_file] if baseline_file else []),
+            *_given("stdin-filename", [] if stdin_filename == "<stdin>" else [stdin_filename]),
+        ],
         named=frozenset(
             f.path
             for f in python
@@ -205,8 +227,13 @@ def command(
         count = len(result.findings)
         accepted = f"{count} {'finding' if count == 1 else 'findings'} accepted"
         click.echo(f"{accepted} in {_shown(write_baseline)}", err=True)
-    _report(result, workspace, formats or (() if quiet else ("text",)), files)
+    absolute = all(os.path.isabs(p) for p in named)
+    _report(result, workspace, formats or (() if quiet else ("text",)), files, absolute)
     raise SystemExit(0 if write_baseline else result.exit_code)
+
+
+def _given(option: str, values: Sequence[str]) -> list[str]:
+    return [f"--{option}={value}" for value in values]
 
 
 def _first_path(named: Sequence[str]) -> str:
@@ -228,32 +255,46 @@ def _files(outputs: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _check_selection(selection: Any, book: Any, file: str) -> None:
-    from neuronport.findings import Verdict
+    from neuronport.rulebook.words import is_known
 
-    areas = book.areas
     for word in (*selection.select, *selection.ignore):
-        if word in areas or word in set(Verdict) or book.get(word) is not None:
-            continue
-        prefix = word.rstrip("*")
-        if word.endswith(("*", "/")) and any(rule.startswith(prefix) for rule in book.ids()):
-            continue
-        where = f"{file}: " if file else ""
-        _stop(f"{where}{word!r} is no rule, area or verdict; `neuronport rules` lists them", 2)
+        if not is_known(word, book):
+            where = f"{file}: " if file else ""
+            _stop(
+                f"{where}{word!r} is no rule, area or verdict, nor a group or a fix that a report "
+                "names; `neuronport rules` lists them",
+                2,
+            )
 
 
 def _report(
-    result: Any, workspace: Any, formats: Sequence[str], files: Sequence[tuple[str, str]]
+    result: Any,
+    workspace: Any,
+    formats: Sequence[str],
+    files: Sequence[tuple[str, str]],
+    absolute: bool,
 ) -> None:
+    """``absolute``: what was named is, so what is shown is."""
+    from dataclasses import replace
+
     from neuronport.reporting import relocate
     from neuronport.reporting.output import options_for, write
     from neuronport.reporting.registry import named as format_named
+    from neuronport.workspace import StdinFile
 
     source = _source_reader(workspace)
-    servers = relocate.below(result, relocate.prefix(workspace.root))
+    stdin = {f.path for f in workspace.files if isinstance(f, StdinFile)}
+    servers = relocate.below(result, relocate.prefix(workspace.root), stdin)
+    before = relocate.from_here(workspace.root, absolute)
+    people = relocate.below(result, before, stdin)
 
     def rendered(name: str, options: Any) -> Any:
-        audit = servers if name in relocate.FORMATS else result
-        return format_named(name).render(audit, options)
+        if name in relocate.FORMATS:
+            return format_named(name).render(servers, options)
+        if name in relocate.FOR_PEOPLE:
+            options = replace(options, source=_source_reader(workspace, before))
+            return format_named(name).render(people, options)
+        return format_named(name).render(result, options)
 
     for name in formats:
         write(rendered(name, options_for(sys.stdout, source=source)), sys.stdout)
@@ -271,8 +312,10 @@ def _write_file(chunks: Any, stream: IO[str]) -> None:
     write(chunks, stream)  # type: ignore[arg-type]
 
 
-def _source_reader(workspace: Any) -> Any:
+def _source_reader(workspace: Any, before: str = "") -> Any:
+    """Reads the lines of a file by its path in a report, which begins with ``before``."""
     from neuronport.workspace import (
+        StdinFile,
         Undecodable,
         WorkspaceError,
         decode_python,
@@ -280,7 +323,7 @@ def _source_reader(workspace: Any) -> Any:
         split_lines,
     )
 
-    by_path = {f.path: f for f in workspace.files}
+    by_path = {f.path if isinstance(f, StdinFile) else before + f.path: f for f in workspace.files}
 
     def lines(path: str) -> list[str] | None:
         file = by_path.get(path)

@@ -11,6 +11,7 @@ import click
 @click.option("--verdict", "verdicts", multiple=True, help="Only rules with this verdict.")
 @click.option("--path", "path_names", multiple=True, help="Only rules that speak of this path.")
 @click.option("-t", "--target", multiple=True, metavar="PATH[@SDK][:CHIP]", help="As of `audit`.")
+@click.option("--all", "whole", is_flag=True, help="Also every API, without naming any filter.")
 @click.option(
     "--format",
     "format_",
@@ -24,11 +25,13 @@ def command(
     verdicts: tuple[str, ...],
     path_names: tuple[str, ...],
     target: tuple[str, ...],
+    whole: bool,
     format_: str,
 ) -> None:
     """List the rules by area, with their verdicts.
 
-    TEXT leaves those that have it in their id or title.
+    TEXT leaves those that have it in their id or title. Without it or another filter, APIs are
+    counted, not listed.
     """
     import json
     import sys
@@ -40,6 +43,7 @@ def command(
     from neuronport.reporting.output import options_for
     from neuronport.reporting.pages import markdown_table, text_table
     from neuronport.reporting.screen import Painter
+    from neuronport.reporting.screen import command as command_line
     from neuronport.reporting.summary import plural
     from neuronport.rulebook import pages
 
@@ -75,15 +79,21 @@ def command(
         return
     options = options_for(sys.stdout)
     paint = Painter(options.color)
+    in_short = format_ == "text" and not (whole or text or areas or verdicts or path_names)
     for area in sorted(counts):
-        rows = [spec for spec in chosen if spec.area == area]
+        rows = [spec for spec in chosen if spec.area == area and not (in_short and spec.name)]
+        counted = counts[area] - len(rows)
         if format_ == "markdown":
             out([f"## {area} ({len(rows)})\n\n"])
             out(markdown_table(rows, list(dict.fromkeys(t.path for t in where))))
             out(["\n"])
         else:
             out([f"{paint(f'{area} ({len(rows):,})', 'bold')}\n"])
-            out(text_table(rows, where, options))
+            if rows:
+                out(text_table(rows, where, options))
+            if counted:
+                again = command_line("rules", "--area", area)
+                out([f"  {'and ' if rows else ''}{plural(counted, 'API')}: {again}\n"])
             out(["\n"])
     number = plural(len(rules.all()), "rule")
     shown = number if len(chosen) == len(rules.all()) else f"{len(chosen):,} of {number}"

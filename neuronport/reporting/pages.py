@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from tabulate import tabulate
 
-from neuronport.findings import Evidence
+from neuronport.findings import Evidence, Verdict
 from neuronport.reporting import escape
 from neuronport.reporting.result import RenderOptions
 from neuronport.reporting.screen import Painter, fit, wrap
@@ -210,6 +211,30 @@ def text_table(
         # Half a word of a replacement helps nobody.
         rows.append([*row, fit(escape.terminal(said), room)] if room >= _ROOM else row)
     headers = ["rule", *map(str, targets), *([""] if room >= _ROOM else [])]
+    table = tabulate(rows, headers, tablefmt="plain", disable_numparse=True)
+    yield textwrap.indent(table, "  ", lambda line: bool(line.strip())) + "\n"
+
+
+def text_groups(specs: Sequence[Spec], name: str, targets: Sequence[Target]) -> Iterator[str]:
+    """Rows counted by the part of their name that follows ``name``, with their verdicts."""
+    parts: dict[str, list[Spec]] = {}
+    for spec in specs:
+        rest = spec.name.lower().partition(f"{name.lower()}.")[2].partition(".")[0]
+        start = len(spec.name) - len(spec.name.lower().partition(f"{name.lower()}.")[2])
+        parts.setdefault(spec.name[: start + len(rest)], []).append(spec)
+    alone = [part for part in parts if len(parts[part]) == 1]
+    if len(alone) > 1:
+        parts[f"{name}: names of one row"] = [spec for part in alone for spec in parts.pop(part)]
+    rows = []
+    for part in sorted(parts):
+        row = [part, str(len(parts[part]))]
+        for target in targets:
+            found = Counter(spec.verdict(target) for spec in parts[part])
+            words = [f"{v} {found[v]:,}" for v in Verdict if found[v]]
+            one = bool(words) and len(found) == 1
+            row.append(words[0].rpartition(" ")[0] if one else ", ".join(words) or "–")
+        rows.append(row)
+    headers = ["below", "rows", *map(str, targets)]
     table = tabulate(rows, headers, tablefmt="plain", disable_numparse=True)
     yield textwrap.indent(table, "  ", lambda line: bool(line.strip())) + "\n"
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from neuronport.findings import Effort, Evidence, Finding, Level, NotLookedAt, Role, Verdict
+from neuronport.findings import (
+    Effort,
+    Evidence,
+    Finding,
+    Level,
+    NotLookedAt,
+    Related,
+    Role,
+    Verdict,
+)
 from neuronport.targets import Target
 
 SourceReader = Callable[[str], Sequence[str] | None]
@@ -57,6 +66,8 @@ class Tree:
     """Kind (``python``, ``notebook`` …) → files looked at."""
     unread: int | None = None
     """Files of kinds that are not read; None: those of ``files`` that nothing else is said of."""
+    unread_kinds: Mapping[str, int] = field(default_factory=dict)
+    """Kind (``shell``, ``dockerfile`` …) → files of it, all of which are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,8 @@ class UnusedSuppression:
     line: int
     text: str
     """The comment as written."""
+    why: str = ""
+    """What is wrong with it, where that can be said; empty: there is nothing to suppress."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +100,17 @@ class AuditResult:
     not_looked_at: Sequence[NotLookedAt] = ()
     rules: Mapping[str, RuleInfo] = field(default_factory=dict)
     """At least every rule that occurs in the findings."""
+    reaches: Mapping[str, Sequence[Related]] = field(default_factory=dict)
+    """Group → the places that its choice reaches, by place."""
     knowledge: Sequence[Knowledge] = ()
     fail_on: Level = Level.ERROR
     fail_roles: frozenset[Role] = frozenset({Role.CODE})
     exit_code: int = 0
     command: Sequence[str] = (".",)
-    """The arguments a follow-up command needs to see the same: paths, targets when given."""
+    """The arguments that any follow-up command needs to see the same: paths, what narrows them,
+    targets, selection."""
+    audit_options: Sequence[str] = ()
+    """What only `audit` understands of the options that were given."""
 
 
 @dataclass(frozen=True, slots=True)

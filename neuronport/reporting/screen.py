@@ -7,12 +7,11 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tabulate import tabulate
-
-from neuronport.findings import Level, Role
+from neuronport.findings import Level, NotLookedAt, Role
 from neuronport.reporting import escape
 from neuronport.reporting.result import AuditResult, RenderOptions
 from neuronport.reporting.summary import (
+    EFFORT_KEY,
     EffortRange,
     Summary,
     looked_at_sentence,
@@ -42,8 +41,21 @@ LEVEL_WORK: Mapping[Level, str] = {
     Level.WARNING: "to run fast",
     Level.NOTE: "to stay portable",
 }
-_SHOWN_FILES = 5
-_SHOWN_MISSING = 5
+_SHOWN_ROWS = 5
+_SHOWN_MISSING = 2
+KIND_NAMES: Mapping[str, str] = {
+    "dockerfile": "Dockerfile",
+    "requirements": "requirements",
+    "notebook": "notebook (.ipynb)",
+    "shell": "shell",
+    "cuda": "CUDA (.cu)",
+    "cpp": "C and C++",
+    "yaml": "YAML",
+    "toml": "TOML",
+    "ini": "INI",
+    "json": "JSON",
+}
+"""Kinds of files that may say something of CUDA, as they are called; the rest is data and text."""
 
 
 class Painter:
@@ -77,6 +89,15 @@ def fit(text: str, columns: int) -> str:
             break
         kept.append(character)
     return "".join(kept) + "…"
+
+
+def fit_end(text: str, columns: int) -> str:
+    """Escaped text cut to ``columns`` at its beginning: the end of a path tells more."""
+    if width_of(text) <= columns:
+        return text
+    while width_of(text) > max(0, columns - 1):
+        text = text[max(1, (width_of(text) - columns) // 2) :]
+    return "…" + text
 
 
 def line_around(text: str, column: int, columns: int) -> str:
@@ -144,73 +165,86 @@ def head(audit: AuditResult, options: RenderOptions, paint: Painter) -> Iterator
 
 
 def closing(
-    audit: AuditResult, options: RenderOptions, paint: Painter, missing: bool = True
+    audit: AuditResult, options: RenderOptions, paint: Painter, in_short: bool = True
 ) -> Iterator[str]:
     """Areas, files, effort, what is set apart, what was not looked at, age, next command."""
     summary = summarize(audit)
     if summary.counted:
-        yield from _table("By area", "area", summary.by_area, options, paint, len(summary.by_area))
-        yield from _table("By file", "file", summary.by_file, options, paint, _SHOWN_FILES)
-    yield f"\n{paint('In sum', 'bold')}\n"
-    for label, said in _facts(audit, summary):
-        lines = wrap(said, options.columns - 18, "", "")
-        yield f"  {label:<14}  {lines[0]}\n"
+        yield from _tables(summary, options, paint)
+    yield "\n"
+    for label, said in _facts(audit, summary, in_short):
+        lines = wrap(said, options.columns - 15, "", "")
+        yield f"{paint(f'{label:<13}', 'bold')}  {lines[0]}\n"
         for line in lines[1:]:
-            yield f"{' ' * 18}{line}\n"
-    if missing:
-        yield from not_looked_at(audit, options, paint, _SHOWN_MISSING)
-    rows = _next(audit, summary, in_short=missing)
-    if rows:
-        yield f"\n{paint('Next', 'bold')}\n"
-    for row in rows:
-        yield f"  {row}\n"
+            yield f"{' ' * 15}{line}\n"
+    for number, row in enumerate(_next(audit, summary, in_short)):
+        label = "" if number else "next"
+        yield f"{paint(f'{label:<4}', 'bold')}  {row}\n"
 
 
-def not_looked_at(
-    audit: AuditResult, options: RenderOptions, paint: Painter, limit: int
-) -> Iterator[str]:
-    """What was in scope and could not be judged, the first ``limit`` of it by name."""
+def not_looked_at(audit: AuditResult, options: RenderOptions, paint: Painter) -> Iterator[str]:
+    """What was in scope and could not be judged, every file by name."""
     missing = audit.not_looked_at
     if not missing:
         return
-    reasons = ", ".join(
-        f"{n:,} {escape.terminal(r)}" for r, n in summarize(audit).not_looked_at.items()
-    )
-    yield f"\n{paint(f'Not looked at: {len(missing):,}', 'warning')} ({reasons})\n"
-    for item in missing[:limit]:
-        said = f"{place(item.path, item.line)}  {escape.terminal(item.reason)}"
-        if item.detail:
-            said += f": {escape.terminal(item.detail)}"
-        yield f"  {fit(said, options.columns - 2)}\n"
-    if len(missing) > limit:
-        yield f"  … and {len(missing) - limit:,} more, in full with --format full\n"
+    yield f"\n{paint(f'Not looked at: {len(missing):,}', 'warning')}\n"
+    for item in missing:
+        yield f"  {fit(_missed(item), options.columns - 2)}\n"
 
 
-def _table(
-    title: str,
-    heading: str,
-    rows: Mapping[str, Mapping[Level, int]],
-    options: RenderOptions,
-    paint: Painter,
-    limit: int,
-) -> Iterator[str]:
+def _missed(item: NotLookedAt) -> str:
+    said = f"{place(item.path, item.line)}  {escape.terminal(item.reason)}"
+    return said + (f": {escape.terminal(item.detail)}" if item.detail else "")
+
+
+def _tables(summary: Summary, options: RenderOptions, paint: Painter) -> Iterator[str]:
+    """Areas and files side by side."""
+    left = _table("area", summary.by_area, options.columns // 2 - 2)
+    left_width = max(map(width_of, left))
+    right = _table("file", summary.by_file, options.columns - left_width - 3)
+    yield "\n"
+    for number in range(max(len(left), len(right))):
+        one = left[number] if number < len(left) else ""
+        two = right[number] if number < len(right) else ""
+        pad = " " * (left_width - width_of(one) + 3)
+        line = f"{one}{pad}{two}".rstrip()
+        yield (paint(line, "bold") if number == 0 else line) + "\n"
+
+
+def _table(heading: str, rows: Mapping[str, Mapping[Level, int]], width: int) -> list[str]:
     levels = [lv for lv in Level if any(lv in counts for counts in rows.values())]
-    shown = [
-        [fit(escape.terminal(name), options.columns - 40), *(counts.get(lv, 0) for lv in levels)]
-        for name, counts in list(rows.items())[:limit]
+    columns = [len(str(lv)) + 3 for lv in levels]
+    limit = _SHOWN_ROWS if len(rows) <= _SHOWN_ROWS else _SHOWN_ROWS - 1
+    names = [fit_end(escape.terminal(name), width - sum(columns)) for name in list(rows)[:limit]]
+    margin = max(len(heading), *map(width_of, names))
+    numbers = [[f"{counts.get(lv, 0):,}" for lv in levels] for counts in rows.values()]
+    lines = [
+        name
+        + " " * (margin - width_of(name))
+        + "".join(cell.rjust(column) for cell, column in zip(cells, columns, strict=True))
+        for name, cells in zip(
+            [heading, *names], [[f"{lv}s" for lv in levels], *numbers[:limit]], strict=True
+        )
     ]
-    headers = [heading, *(f"{lv}s" for lv in levels)]
-    table = tabulate(shown, headers, tablefmt="plain", disable_numparse=[0], intfmt=",")
-    yield f"\n{paint(title, 'bold')}\n{textwrap.indent(table, '  ')}\n"
     if len(rows) > limit:
-        yield f"  … and {len(rows) - limit:,} more\n"
+        lines.append(f"… and {len(rows) - limit:,} more")
+    return lines
 
 
-def _facts(audit: AuditResult, summary: Summary) -> Iterator[tuple[str, str]]:
+def not_read_sentence(audit: AuditResult) -> str:
+    """Which kinds of files are in the tree and not read, by number; empty: none."""
+    kinds = audit.tree.unread_kinds
+    parts = [f"{kinds[k]:,} {name}" for k, name in KIND_NAMES.items() if kinds.get(k)]
+    rest = summarize(audit).unread - sum(kinds.get(k, 0) for k in KIND_NAMES)
+    if rest > 0:
+        parts.append(f"{rest:,} other {'file' if rest == 1 else 'files'}")
+    return ", ".join(parts)
+
+
+def _facts(audit: AuditResult, summary: Summary, in_short: bool) -> Iterator[tuple[str, str]]:
     if summary.effort:
         parts = [
-            f"{effort} {LEVEL_WORK.get(level, '')} ({plural(effort.places, 'place')})"
-            for level, effort in summary.effort.items()
+            f"{effort} {LEVEL_WORK.get(level, '')}" for level, effort in summary.effort.items()
         ]
         yield "effort", "; ".join(parts) + effort_key(summary.effort.values())
     for target, ratio in summary.ratio.items():
@@ -233,16 +267,21 @@ def _facts(audit: AuditResult, summary: Summary) -> Iterator[tuple[str, str]]:
         yield "suppressed", " and ".join(silenced)
     if audit.unused_suppressions:
         first = audit.unused_suppressions[0]
+        why = f": {escape.terminal(first.why)}" if first.why else ""
         yield (
             "unused",
             f"{plural(len(audit.unused_suppressions), 'suppression')} without effect, first at"
-            f" {place(first.path, first.line)}",
+            f" {place(first.path, first.line)}{why}",
         )
-    kinds = ", ".join(f"{n:,} {escape.terminal(k)}" for k, n in audit.tree.by_kind.items())
-    if kinds:
-        yield "read", kinds
-    if summary.unread:
-        yield "not read", f"{plural(summary.unread, 'file')} of kinds neuronport does not read"
+    missing = audit.not_looked_at
+    if missing:
+        reasons = ", ".join(f"{n:,} {escape.terminal(r)}" for r, n in summary.not_looked_at.items())
+        yield "not looked at", reasons
+        if in_short:
+            for item in missing[:_SHOWN_MISSING]:
+                yield "", fit(_missed(item), 85)
+    if unread := not_read_sentence(audit):
+        yield "not read", f"{unread}: look at them yourself"
     if audit.knowledge:
         ages = []
         for known in audit.knowledge:
@@ -254,13 +293,15 @@ def _facts(audit: AuditResult, summary: Summary) -> Iterator[tuple[str, str]]:
 
 def effort_key(ranges: Iterable[EffortRange]) -> str:
     """What the numbers mean, in short; the whole is in EFFORT_METHOD."""
-    day = ", a day of 8 h" if any(r.high > 8 * 60 for r in ranges) else ""
-    return f" (from one mend per cause or codemod to every place by hand{day})"
+    day = " (days of 8 h)" if any(r.high > 8 * 60 for r in ranges) else ""
+    return f"{day}: {EFFORT_KEY}"
 
 
 def result_sentence(audit: AuditResult, summary: Summary) -> str:
     if audit.exit_code == 3:
         return "a path that was named, or everything, could not be looked at: exit code 3"
+    if audit.tree.looked_at == 0:
+        return f"nothing was looked at, which is not clean: exit code {audit.exit_code}"
     level = "no level" if audit.fail_on is Level.NONE else f"level {audit.fail_on}"
     number = plural(summary.failing, "finding")
     return f"{number} at or above {level}, likely or certain: exit code {audit.exit_code}"
@@ -268,12 +309,14 @@ def result_sentence(audit: AuditResult, summary: Summary) -> str:
 
 def _next(audit: AuditResult, summary: Summary, in_short: bool) -> Sequence[str]:
     arguments = list(audit.command)
-    full = [command("audit", *arguments, "--format", "full")] if in_short else []
+    full = []
+    if in_short:
+        full = [command("audit", *arguments, *audit.audit_options, "--format", "full")]
     if audit.tree.looked_at == 0:
         return [command("audit", "--help"), "  which files are read, and how to name others"]
     if not summary.groups:
         return full
-    rows = [command("explain", summary.groups[0].rule)]
+    rows = [command("explain", summary.groups[0].key)]
     if any(g.fix and g.fix.codemod for g in summary.groups):
         rows.append(command("port", *arguments, "--diff"))
     return [*rows, *full]

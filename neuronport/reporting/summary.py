@@ -17,7 +17,9 @@ from neuronport.findings import (
     Effort,
     Finding,
     Fix,
+    FixSafety,
     Level,
+    Related,
     Role,
     Verdict,
 )
@@ -33,9 +35,11 @@ A redesign has no upper end: redesigns are counted, never summed."""
 
 EFFORT_METHOD = (
     "Per place: minutes is 1–15 min, hours 1–8 h, days 1–5 days of 8 h; a redesign is counted, not "
-    "summed. Low end: places with one cause, or with one fix that the tool can write, are mended "
-    "once; high end: each by hand."
+    "summed. Low end: every place at its low end; places with one cause, or with one fix that the "
+    "tool can write, once. High end: the first place of a cause at its high end, every further one "
+    "at its low end, since it is mended in the same way, and so is what the tool writes."
 )
+EFFORT_KEY = "first place of a cause 1–15 min, 1–8 h or 1–5 days, further ones the least of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ class Group:
     effort_range: EffortRange
     fix: Fix | None
     files: int
+    reach: Sequence[Related] = ()
+    """The places that a choice reaches, in this file and others: what one mend mends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +284,13 @@ def _groups(
         for level, part in parts.items():
             effort[level] = effort.get(level, EffortRange()) + part
         # What is only possible must not push what is sure off the first screen. Among what is
-        # sure, the most work comes first: one extension to rewrite before two lines to rename.
+        # sure, a choice on which other places rest comes first, then the most work: one extension
+        # to rewrite before two lines to rename.
         whole = sum(parts.values(), EffortRange())
         rank = (
             LEVEL_ORDER[shown_level(first.finding, audit)],
             first.confidence is Confidence.POSSIBLE,
+            -len(audit.reaches.get(key, ())),
             -whole.redesigns,
             -whole.high,
             VERDICT_ORDER[first.verdict],
@@ -310,7 +318,8 @@ def _group(
     return Group(
         key=key,
         rule=first.finding.rule,
-        title=rule.title if rule else first.finding.message,
+        # Several causes of one rule would all have its title.
+        title=rule.title if rule and key == first.finding.rule else first.finding.message,
         area=first.finding.area,
         places=places,
         level=first.level,
@@ -322,6 +331,7 @@ def _group(
         effort_range=sum(effort, EffortRange()),
         fix=next((f.fix for f in places if f.fix), None),
         files=len({f.location.path for f in places}),
+        reach=audit.reaches.get(key, ()),
     )
 
 
@@ -329,6 +339,8 @@ def _effort_by_level(rows: Sequence[_Judged], one_cause: bool) -> dict[Level, Ef
     """See :data:`EFFORT_METHOD`. With one cause, its cost goes to its worst level."""
     sums: dict[Level, list[int]] = {}
     mended: set[str] = set()
+    known: set[Effort] = set()
+    """Efforts of which one place was mended before."""
     for row in rows:
         finding = row.finding
         once = "cause" if one_cause else finding.fix.codemod if finding.fix else ""
@@ -344,8 +356,10 @@ def _effort_by_level(rows: Sequence[_Judged], one_cause: bool) -> dict[Level, Ef
             total[2] += first
         else:
             low, high = EFFORT_MINUTES[finding.effort]
+            written = finding.fix is not None and finding.fix.safety is FixSafety.SAFE
             total[0] += low if first else 0
-            total[1] += high
+            total[1] += low if finding.effort in known or written else high
+            known.add(finding.effort)
         total[3] += 1
     return {level: EffortRange(*total) for level, total in sums.items()}
 

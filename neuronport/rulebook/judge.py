@@ -23,6 +23,7 @@ from neuronport.findings import (
     weakest,
 )
 from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Span
+from neuronport.rulebook import words
 from neuronport.rulebook.listeners import Listeners
 from neuronport.rulebook.match import Matched, matches, may_match
 from neuronport.rulebook.model import Rulebook, Spec
@@ -38,25 +39,16 @@ _WEAK = frozenset((EvidenceKind.INFERRED, EvidenceKind.REPORTED))
 
 
 class Selection:
-    """What ``--select`` and ``--ignore`` leave: rule ids (a prefix ending in ``/`` or ``*``),
-    areas, verdicts."""
+    """What ``--select`` and ``--ignore`` leave; the words are those of ``rulebook.words``."""
 
     def __init__(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> None:
         self.select = tuple(select)
         self.ignore = tuple(ignore)
 
     def wants(self, finding: Finding) -> bool:
-        if self.select and not any(self._fits(word, finding) for word in self.select):
+        if self.select and not any(words.fits(word, finding) for word in self.select):
             return False
-        return not any(self._fits(word, finding) for word in self.ignore)
-
-    @staticmethod
-    def _fits(word: str, finding: Finding) -> bool:
-        if word in (finding.rule, finding.area, finding.verdict.value):
-            return True
-        if word.endswith("*"):
-            return finding.rule.startswith(word[:-1])
-        return word.endswith("/") and finding.rule.startswith(word)
+        return not any(words.fits(word, finding) for word in self.ignore)
 
 
 class Judge:

@@ -15,9 +15,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neuronport.findings import Finding
+from neuronport.rulebook.lookup import near_rules
+from neuronport.rulebook.model import Rulebook
+from neuronport.rulebook.words import fits, is_known
 
 _MARK = re.compile(
-    r"(?:#|//)\s*neuronport:\s*(?P<verb>ignore-file|ignore)\s*\[(?P<rules>[^\]]*)\]\s*(?P<reason>.*)"
+    r"(?:#|//)\s*neuronport:\s*"
+    r"(?:(?P<verb>ignore-file|ignore)\s*\[(?P<rules>[^\]]*)\]\s*(?P<reason>.*)"
+    # What people write as other tools have it: it suppresses nothing, and that is reported.
+    r"|(?:ignore|noqa|nolint|disable|skip|suppress)\b.*)"
 )
 _NO_REASON = "no reason given"
 
@@ -35,12 +41,7 @@ class Suppression:
     def covers(self, finding: Finding) -> bool:
         if self.applies_to not in (0, finding.location.line):
             return False
-        for rule in self.rules:
-            if rule in (finding.rule, finding.area, "*"):
-                return True
-            if rule.endswith(("*", "/")) and finding.rule.startswith(rule.rstrip("*")):
-                return True
-        return False
+        return any(rule == "*" or fits(rule, finding) for rule in self.rules)
 
 
 def suppressions(text: str, *, python: bool = True) -> list[Suppression]:
@@ -55,6 +56,9 @@ def suppressions(text: str, *, python: bool = True) -> list[Suppression]:
         match = _MARK.search(comment)
         if match is None:
             continue
+        if match["verb"] is None:
+            found.append(Suppression(number, number, (), _NO_REASON, match[0].strip()))
+            continue
         if match["verb"] == "ignore-file":
             applies = 0
         else:
@@ -63,6 +67,24 @@ def suppressions(text: str, *, python: bool = True) -> list[Suppression]:
         reason = match["reason"].strip().rstrip("*/").strip() or _NO_REASON
         found.append(Suppression(number, applies, rules, reason, match[0].strip()))
     return found
+
+
+def problem(text: str, book: Rulebook, hint: bool = True) -> str:
+    """What is wrong with a comment that suppresses nothing; empty: there was nothing to suppress."""
+    match = _MARK.search(text)
+    if match is None:
+        return ""
+    if match["verb"] is None:
+        return "it names no rule: write neuronport: ignore[RULE] and the reason"
+    rules = [r.strip() for r in match["rules"].split(",") if r.strip()]
+    if not rules:
+        return "the brackets are empty: write the rule between them"
+    unknown = [r for r in rules if r != "*" and not is_known(r, book)]
+    if not unknown:
+        return ""
+    near = near_rules(unknown[0], book) if hint else []
+    perhaps = f"; did you mean {near[0]}?" if near else ""
+    return f"{', '.join(unknown)}: no such rule, area or prefix{perhaps}"
 
 
 def _python(text: str) -> Iterator[tuple[int, str, bool]]:

@@ -108,3 +108,30 @@ def test_after_a_form_feed_and_a_line_separator(shown):
     )
     assert lines(document) == []
     assert unused(document) == []
+
+
+def why(document: dict) -> list[str]:
+    return [row["why"] for row in document["unused_suppressions"]]
+
+
+@pytest.mark.parametrize(
+    "comment", ["ignore", "ignore  because", "ignore-file", "noqa", "disable=all", "skip"]
+)
+def test_without_brackets_it_suppresses_nothing_and_says_how(shown, comment):
+    document = shown(f"import flash_attn  # neuronport: {comment}\n")
+    assert lines(document) == [1]
+    assert unused(document) == [1]
+    assert "ignore[RULE]" in why(document)[0]
+
+
+def test_a_rule_that_is_not_there_is_named_with_one_that_is(shown):
+    document = shown("import flash_attn  # neuronport: ignore[hardcoded-cuda-devise] typed wrong\n")
+    assert lines(document) == [1]
+    assert "hardcoded-cuda-devise: no such rule" in why(document)[0]
+    assert "hardcoded-cuda-device?" in why(document)[0]
+    assert "the brackets are empty" in why(shown("x = 1  # neuronport: ignore[] no rule\n"))[0]
+    assert why(shown(f"x = 1  # neuronport: ignore[{RULE}] nothing here\n")) == [None]
+
+
+def test_prose_about_the_tool_is_no_suppression(shown):
+    assert unused(shown("x = 1  # neuronport: see the docs, it ignores nothing\n")) == []

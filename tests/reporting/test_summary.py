@@ -14,6 +14,7 @@ from neuronport.findings import (
     FixSafety,
     Level,
     NotLookedAt,
+    Related,
     Role,
     Verdict,
 )
@@ -119,15 +120,26 @@ def effort_of(*findings: object) -> EffortRange:
 
 
 def test_effort_is_summed_as_a_range() -> None:
-    assert effort_of(*places(3)) == EffortRange(3, 45, 0, 3)
-    assert effort_of(*places(2, effort=Effort.HOURS)) == EffortRange(120, 960, 0, 2)
+    assert effort_of(*places(1)) == EffortRange(1, 15, 0, 1)
+    assert effort_of(*places(2, effort=Effort.HOURS)) == EffortRange(120, 480 + 60, 0, 2)
     assert effort_of(*places(1, effort=Effort.DAYS)) == EffortRange(480, 2400, 0, 1)
 
 
 def test_one_cause_or_one_codemod_is_mended_once_at_best() -> None:
-    fix = Fix("seam", FixSafety.SAFE, "t")
-    assert effort_of(*places(5, group="wrapper")) == EffortRange(1, 75, 0, 5)
-    assert effort_of(*places(5, fix=fix)) == EffortRange(1, 75, 0, 5)
+    assert effort_of(*places(5, group="wrapper")) == EffortRange(1, 15 + 4, 0, 5)
+    # what the tool writes is only looked at; what a person has to judge is not
+    safe, review = (Fix("seam", safety, "t") for safety in (FixSafety.SAFE, FixSafety.REVIEW))
+    assert effort_of(*places(5, fix=safe)) == EffortRange(1, 5, 0, 5)
+    assert effort_of(*places(5, fix=review)) == EffortRange(1, 15 + 4, 0, 5)
+
+
+def test_another_place_of_one_cause_is_mended_like_the_first() -> None:
+    assert effort_of(*places(3)) == EffortRange(3, 15 + 2, 0, 3)
+    two_causes = [*places(2, rule="a"), *places(2, rule="b")]
+    assert effort_of(*two_causes) == EffortRange(4, 2 * 15 + 2, 0, 4)
+    # minutes that were spent teach nothing of the hours
+    mixed = [*places(1), *places(1, effort=Effort.HOURS)]
+    assert effort_of(*mixed) == EffortRange(61, 15 + 480, 0, 2)
 
 
 def test_redesigns_are_counted_not_summed() -> None:
@@ -203,3 +215,17 @@ def test_files_and_areas_come_worst_first() -> None:
     summary = summarize(audit)
     assert list(summary.by_file) == ["breaks.py", "slow.py"]
     assert list(summary.by_area) == ["a", "b"]
+
+
+def test_a_choice_on_which_others_rest_comes_before_more_work() -> None:
+    reach = [Related("other.py", n, "given to .to()") for n in (1, 2)]
+    audit = nothing(
+        findings=[
+            *places(1, rule="work", effort=Effort.DAYS),
+            *places(1, rule="choice", group="choice/a.py:1"),
+        ],
+        reaches={"choice/a.py:1": reach},
+    )
+    groups = summarize(audit).groups
+    assert [g.key for g in groups] == ["choice/a.py:1", "work"]
+    assert groups[0].reach == reach

@@ -45,7 +45,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 6
+FACTS_FORM = 7
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 

@@ -68,9 +68,10 @@ def render(audit: AuditResult, options: RenderOptions) -> Iterator[str]:
     if audit.unused_suppressions:
         yield f"\n{paint('Suppressions that suppress nothing', 'bold')}\n"
         for unused in audit.unused_suppressions:
-            yield f"  {place(unused.path, unused.line)}  {escape.terminal(unused.text)}\n"
-    yield from not_looked_at(audit, options, paint, len(audit.not_looked_at))
-    yield from closing(audit, options, paint, missing=False)
+            why = f": {escape.terminal(unused.why)}" if unused.why else ""
+            yield f"  {place(unused.path, unused.line)}  {escape.terminal(unused.text)}{why}\n"
+    yield from not_looked_at(audit, options, paint)
+    yield from closing(audit, options, paint, in_short=False)
 
 
 def _finding(

@@ -49,7 +49,8 @@ def render(audit: AuditResult, options: RenderOptions) -> Iterator[str]:
     yield from _list({**f.as_json(), "by": "baseline"} for f in by_place(audit.baselined))
     yield ',\n"unused_suppressions": '
     yield from _list(
-        {"path": u.path, "line": u.line, "text": u.text} for u in audit.unused_suppressions
+        {"path": u.path, "line": u.line, "text": u.text, "why": u.why or None}
+        for u in audit.unused_suppressions
     )
     yield ',\n"not_looked_at": '
     yield from _list(n.as_json() for n in audit.not_looked_at)
@@ -104,6 +105,7 @@ def _tree(audit: AuditResult) -> dict[str, Any]:
         "files": tree.files,
         "looked_at": tree.looked_at,
         "not_read": summarize(audit).unread,
+        "not_read_by_kind": dict(tree.unread_kinds),
         "lines": tree.lines,
         "by_kind": dict(tree.by_kind),
     }
@@ -170,6 +172,7 @@ def _group(group: Group) -> dict[str, Any]:
         "files": group.files,
         "by_target": {t: _words(c) for t, c in group.verdicts.items()},
         "effort": group.effort_range.as_json(),
+        "reaches": [r.as_json() for r in group.reach],
     }
 
 

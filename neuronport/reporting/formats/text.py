@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuronport.findings import Confidence, Finding
+from neuronport.findings import Confidence
 from neuronport.reporting import escape
 from neuronport.reporting.result import AuditResult, RenderOptions
 from neuronport.reporting.screen import (
     Painter,
     closing,
     fit,
+    fit_end,
     head,
     line_around,
     place,
     width_of,
-    wrap,
 )
 from neuronport.reporting.summary import Group, plural, summarize
 
@@ -30,79 +30,82 @@ def render(audit: AuditResult, options: RenderOptions) -> Iterator[str]:
     shown = groups[: options.groups]
     if shown:
         said = f"What matters most ({len(shown)} of {plural(len(groups), 'cause')})"
-        yield f"\n{paint(said, 'bold')}\n"
+        marks = ", ".join(
+            f"{mark} {word}"
+            for word, mark in _MARKS.items()
+            if any(g.confidence is word for g in shown)
+        )
+        yield f"\n{paint(said, 'bold')}{f'  {marks}' if marks else ''}\n"
+    margin = max((len(_verdict(g)) for g in shown), default=0)
     for number, group in enumerate(shown, 1):
-        yield "\n"
-        yield from _group(number, group, options, paint)
+        yield from _group(number, group, options, paint, margin)
     yield from closing(audit, options, paint)
 
 
-def _group(number: int, group: Group, options: RenderOptions, paint: Painter) -> Iterator[str]:
+_MARKS = {Confidence.LIKELY: "~", Confidence.POSSIBLE: "?"}
+
+
+def _verdict(group: Group) -> str:
+    mark = _MARKS.get(group.confidence, "")
+    return f"{group.verdict}{f' {mark}' if mark else ''}"
+
+
+def _group(
+    number: int, group: Group, options: RenderOptions, paint: Painter, margin: int
+) -> Iterator[str]:
+    """Two lines: what it is and how much of it; where it is and what to write instead."""
     columns = options.columns
     count = plural(len(group.places), "place")
-    if group.files > 1:
-        count += f" in {plural(group.files, 'file')}"
-    level = str(group.level)
-    sure = "" if group.confidence is Confidence.CERTAIN else f" ({group.confidence})"
-    left = f"{number:>2}. {level}{sure}  "
-    title = fit(escape.terminal(group.title), columns - width_of(left) - len(count) - 2)
-    gap = " " * max(2, columns - width_of(left) - width_of(title) - len(count))
-    yield f"{number:>2}. {paint(level, level)}{sure}  {paint(title, 'bold')}{gap}{count}\n"
+    if group.reach:
+        files = len({step.path for step in group.reach})
+        count += f", reaches {len(group.reach):,} in {plural(files, 'file')}"
+    count += f", {group.effort}"
+    verdict = _verdict(group)
+    left = f"{number:>2}. {verdict:<{margin}}  "
+    title = _title(group, columns - width_of(left) - width_of(count) - 2)
+    gap = " " * max(2, columns - width_of(left) - width_of(title) - width_of(count))
+    painted = paint(verdict, str(group.level)) + " " * (margin - len(verdict))
+    yield f"{number:>2}. {painted}  {paint(title, 'bold')}{gap}{count}\n"
 
-    verdicts = [
-        f"{target} {', '.join(_counted(str(v), n, len(group.places)) for v, n in words.items())}"
-        for target, words in group.verdicts.items()
-    ]
-    cost = f"{group.effort} each" if len(group.places) > 1 else str(group.effort)
-    facts = [*verdicts, cost]
-    if group.fix:
-        facts.append(f"{group.fix.safety} fix: {group.fix.codemod}")
-    facts.append(f"[{group.rule}]")
-    if group.key != group.rule:
-        facts.append(f"one cause: {group.key}")
-    for line in wrap(escape.terminal(" · ".join(facts)), columns, "    ", "    "):
-        yield f"{paint(line, 'dim')}\n"
-
-    sample = _sample(group, options.places)
-    names = [fit(place(f.location.path, f.location.line), columns // 2) for f in sample]
-    margin = max(width_of(n) for n in names)
-    for finding, name in zip(sample, names, strict=True):
-        code = line_around(finding.snippet, finding.location.column, columns - 6 - margin)
-        pad = " " * (margin - width_of(name))
-        yield f"    {name}{pad}  {code}".rstrip() + "\n"
-    if len(group.places) > len(sample):
-        yield f"    … and {len(group.places) - len(sample):,} more\n"
-
-    same = len(set(group.replacements.values())) == 1
-    for target, words in group.replacements.items():
-        label = "instead: " if same else f"instead ({target}): "
-        text = " ".join(words.split())
-        yield from (
-            f"{x}\n" for x in wrap(escape.terminal(label + text), columns, "    ", "      ")
+    first = group.places[0]
+    at = place(first.location.path, first.location.line)
+    more = f" +{len(group.places) - 1:,}" if len(group.places) > 1 else ""
+    where = f"    {fit_end(at, columns // 2)}{more}  "
+    differ = ""
+    if len({tuple(words) for words in group.verdicts.values()}) > 1 or any(
+        len(words) > 1 for words in group.verdicts.values()
+    ):
+        differ = "; ".join(
+            (f"{target.partition('@')[0]} " if len(group.verdicts) > 1 else "")
+            + ", ".join(_counted(str(v), n, len(group.places)) for v, n in words.items())
+            for target, words in group.verdicts.items()
         )
-        if same:
-            break
+        differ = f"({differ})  "
+    fix = f"  [{group.fix.codemod}]" if group.fix else ""
+    room = columns - width_of(where) - width_of(differ) - width_of(escape.terminal(fix))
+    instead = next(iter(group.replacements.values()), "")
+    if instead:
+        said = fit(escape.terminal("→ " + " ".join(instead.split())), room)
+    else:
+        said = line_around(first.snippet, first.location.column, max(8, room))
+    line = f"{where}{differ}{said}{escape.terminal(fix)}"
+    yield f"{paint(fit(line, columns), 'dim')}".rstrip() + "\n"
+
+
+def _title(group: Group, room: int) -> str:
+    """The words for people and the id for the next command; the id whole, if need be alone."""
+    key = escape.terminal(group.key)
+    if group.key.startswith("api/"):
+        return key
+    words = escape.terminal(group.title)
+    left = room - width_of(key) - 3
+    return f"{fit(words, left)} [{key}]" if left >= _WORDS else key
+
+
+_WORDS = 16
+"""Columns below which words say nothing."""
 
 
 def _counted(word: str, number: int, places: int) -> str:
     """The number only where it says something."""
     return word if number == places else f"{word} {number:,}"
-
-
-def _sample(group: Group, limit: int) -> list[Finding]:
-    """The first places, of different files while there are any."""
-    chosen: list[Finding] = []
-    paths: set[str] = set()
-    for finding in group.places:
-        if len(chosen) == limit:
-            return chosen
-        if finding.location.path not in paths:
-            paths.add(finding.location.path)
-            chosen.append(finding)
-    for finding in group.places:
-        if len(chosen) == limit:
-            break
-        if all(finding is not c for c in chosen):
-            chosen.append(finding)
-    rank = {id(f): i for i, f in enumerate(group.places)}
-    return sorted(chosen, key=lambda f: rank[id(f)])

@@ -1,0 +1,38 @@
+"""The words by which findings are chosen: rules, prefixes, groups, areas, verdicts, codemods."""
+
+from __future__ import annotations
+
+from neuronport.findings import Finding, Verdict
+from neuronport.rulebook.model import Rulebook
+
+
+def fits(word: str, finding: Finding) -> bool:
+    """Whether a word of ``--select``, ``--ignore`` or a suppression is about a finding."""
+    if word in (finding.rule, finding.area, finding.group, finding.verdict.value):
+        return True
+    if finding.fix is not None and word == finding.fix.codemod:
+        return True
+    if word.endswith("*"):
+        return finding.rule.startswith(word[:-1])
+    return word.endswith("/") and finding.rule.startswith(word)
+
+
+def is_known(word: str, book: Rulebook) -> bool:
+    """Whether a word can be about any finding at all."""
+    if word in book.areas or word in set(Verdict) or book.get(word) is not None:
+        return True
+    if word.endswith(("*", "/")):
+        prefix = word.rstrip("*")
+        return any(rule.startswith(prefix) for rule in book.ids())
+    return group_rule(word, book) != "" or word in codemod_names(book)
+
+
+def group_rule(word: str, book: Rulebook) -> str:
+    """The rule of a group's id, ``RULE/CAUSE`` as reports print it; empty: it is none."""
+    rule, _, cause = word.partition("/")
+    return rule if cause and rule in book.rules else ""
+
+
+def codemod_names(book: Rulebook) -> frozenset[str]:
+    """The rewrites that rules name."""
+    return frozenset(spec.fix.codemod for spec in book.all() if spec.fix is not None)

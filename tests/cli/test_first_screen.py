@@ -1,0 +1,148 @@
+"""The first screen: one screen, of every sample; what it prints can be used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from neuronport.cli import cli
+from tests.cli.running import ROOT
+
+SAMPLES = sorted(p.name for p in (ROOT / "samples").iterdir() if p.is_dir())
+
+
+def run(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(cli, [str(a) for a in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_it_is_one_screen(sample, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    shown = run("audit", f"samples/{sample}", "--no-config").stdout
+    lines = shown.splitlines()
+    assert len(lines) <= 46
+    assert max(map(len, lines)) <= 100
+    for heading in ("What matters most", "area ", "effort", "not read", "knowledge", "result"):
+        assert heading in shown, heading
+    assert re.search(r"^next  neuronport explain ", shown, re.M)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_what_it_names_is_understood(sample, monkeypatch):
+    """Every id in it is one for `explain` and `--select`, every place a file and a line."""
+    monkeypatch.chdir(ROOT)
+    shown = run("audit", f"samples/{sample}", "--no-config").stdout
+    part = shown.partition("What matters most")[2].partition("\n\n")[0]
+    ids = [*re.findall(r"\[(\S+)\]", part), *re.findall(r"  (api/\S+)", part)]
+    assert len(ids) >= 5
+    for word in dict.fromkeys(ids):
+        assert run("explain", word).exit_code == 0, word
+        selected = run("audit", f"samples/{sample}", "--no-config", "--select", word)
+        assert "What matters most" in selected.stdout, word
+    places = re.findall(r"^    (\S+):(\d+) ", part, re.M)
+    assert len(places) >= 5
+    for path, line in places:
+        assert len((ROOT / path).read_text().splitlines()) >= int(line)
+
+
+def test_kinds_that_are_not_read_are_named_and_counted(project):
+    for name in ("a.py", "b.sh", "c.sh", "Dockerfile", "requirements.txt", "k.cu", "k.cpp"):
+        (project / name).write_text("")
+    for name in ("n.ipynb", "c.yaml", "d.json", "pyproject.toml", "data.bin", "README.md"):
+        (project / name).write_text("")
+    shown = " ".join(run("audit", "--no-config").stdout.split())
+    assert (
+        "not read 1 Dockerfile, 1 requirements, 1 notebook (.ipynb), 2 shell, 1 CUDA (.cu), "
+        "1 C and C++, 1 YAML, 1 TOML, 1 JSON, 2 other files"
+    ) in shown
+
+
+def test_nothing_looked_at_is_never_clean(project):
+    (project / "README.md").write_text("# x\n")
+    result = run("audit", "README.md", "--no-config")
+    assert result.exit_code == 0
+    assert "nothing was looked at, so nothing is known" in result.stdout
+    assert "which is not clean" in result.stdout
+    assert "nothing was looked at" in result.stderr
+    quiet = run("audit", "README.md", "--no-config", "-q")
+    assert "nothing was looked at" in quiet.stderr
+
+
+def test_places_begin_in_the_working_folder(project):
+    folder = project / "src" / "deep"
+    folder.mkdir(parents=True)
+    (folder / "a.py").write_text("import flash_attn\n")
+    for form in ("text", "full"):
+        assert "src/deep/a.py:1" in run("audit", "src", "--format", form, "--no-config").stdout
+    assert "\n    import" not in run("audit", "src", "--no-config").stdout
+    assert "| import flash_attn" in run("audit", "src", "--format", "full", "--no-config").stdout
+    absolute = run("audit", project / "src", "--no-config").stdout
+    assert f"{project.name}/src/deep/a.py:1" in absolute or "…" in absolute
+    assert '"path":"deep/a.py"' in run(
+        "audit", "src", "--format", "json", "--no-config"
+    ).stdout.replace('": "', '":"')
+
+
+def test_places_above_the_working_folder(project, monkeypatch):
+    (project / "a.py").write_text("import flash_attn\n")
+    (project / "sub").mkdir()
+    monkeypatch.chdir(project / "sub")
+    assert "../a.py:1" in run("audit", "..", "--no-config").stdout
+
+
+def test_the_next_command_keeps_what_was_asked(project):
+    (project / "a.py").write_text("import flash_attn\n")
+    asked = ["--target=native@2.33", "--select=libraries", "--ignore=shapes", "--exclude=old"]
+    shown = run("audit", ".", *asked, "--fail-on=warning", "--no-config").stdout
+    line = next(x for x in shown.splitlines() if x.endswith("--format full"))
+    for word in (*asked, "--fail-on=warning", "--no-config"):
+        assert word in line
+    again = run(*line.split()[1:] if line.split()[0] == "neuronport" else line.split()[2:])
+    assert again.exit_code == 1
+
+
+def test_explain_of_a_fix_and_of_a_group():
+    shown = run("explain", "device-seam").stdout
+    assert "Take the device from one place" in shown
+    assert "hardcoded-cuda-device" in shown
+    assert "neuronport port --select device-seam" in shown
+    assert '"codemod": "device-seam"' in run("explain", "device-seam", "--format", "json").stdout
+    group = run("explain", "operator-support/aten::sort").stdout
+    assert "is a group" in group
+    assert "operators show aten::sort" in group
+
+
+def test_a_fix_selects_what_it_writes(project):
+    (project / "a.py").write_text("import torch\nimport flash_attn\nx = torch.ones(1).cuda()\n")
+    shown = run("audit", "--select", "device-seam", "--format", "json", "--no-config").stdout
+    assert "api/torch.Tensor.cuda" in shown
+    assert '"api/flash_attn' not in shown
+
+
+@pytest.mark.parametrize("written", ["native@", "native:", "native@:trn2", "xla@2.31:"])
+def test_half_a_target_is_an_error(project, written):
+    (project / "a.py").write_text("")
+    result = run("audit", "a.py", "--target", written)
+    assert result.exit_code == 2
+    assert written in result.stderr
+    assert "known: " in result.stderr
+
+
+def test_modules_with_many_names_are_grouped():
+    shown = run("api", "apex").stdout
+    assert len(shown.splitlines()) < 40
+    assert "apex.amp" in shown
+    assert "--all" in shown
+    assert "api/apex.amp.scale_loss" not in shown
+    assert "api/apex.amp.scale_loss" in run("api", "apex", "--all").stdout
