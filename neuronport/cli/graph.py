@@ -76,6 +76,13 @@ class _Form(click.ParamType[str]):
 )
 @click.option("--python", default="", metavar="FILE", help="The interpreter to trace with.")
 @click.option(
+    "--xla-python",
+    default="",
+    metavar="FILE",
+    help="An interpreter with torch_xla: also run the graph's calls on XLA:CPU and say what fell"
+    " back.",
+)
+@click.option(
     "--time-limit", type=click.IntRange(1), default=600, show_default=True, metavar="SECONDS"
 )
 @click.option(
@@ -114,6 +121,7 @@ def command(
     dtype: str,
     overrides: tuple[str, ...],
     python: str,
+    xla_python: str,
     time_limit: int,
     memory_limit: int,
     no_audit: bool,
@@ -140,10 +148,11 @@ def command(
     from neuronport.graph import reports
     from neuronport.graph.record import RecordError
     from neuronport.graph.result import judge
-    from neuronport.graph.run import Request, run, statement
+    from neuronport.graph.run import Request, measured, statement
     from neuronport.graph.shapes import RangeError, parse
     from neuronport.reporting.escape import terminal
     from neuronport.targets import TargetError, default_target, resolve
+    from neuronport.xla_environment import XlaEnvironmentError
 
     try:
         targets = list(dict.fromkeys(resolve(t) for t in target)) or [default_target()]
@@ -166,16 +175,23 @@ def command(
         time_limit,
         memory_limit,
     )
-    click.echo(f"neuronport: {terminal(statement(request))}", err=True)
+    click.echo(f"neuronport: {terminal(statement(request, xla_python))}", err=True)
     try:
-        record = run(request)
-    except RecordError as error:
+        record, lowering = measured(request, xla_python)
+    except (RecordError, XlaEnvironmentError) as error:
         first, _, rest = str(error).partition("\n")
         click.echo(f"neuronport: {terminal(first)}", err=True)
         for line in rest.splitlines():
             click.echo(terminal(line), err=True)
         raise SystemExit(3) from None
-    result = judge(record, targets, varying, with_audit=not no_audit, fail_on=Level(fail_on))
+    result = judge(
+        record,
+        targets,
+        varying,
+        with_audit=not no_audit,
+        fail_on=Level(fail_on),
+        lowering=lowering,
+    )
     sys.stdout.write(reports.named(form)(result))
     for name, path in files:
         try:

@@ -16,9 +16,11 @@ from neuronport.findings import (
 )
 from neuronport.graph import findings, partitions, shapes
 from neuronport.graph.costs import Fit, GraphCost, ModelCost, fits, of_graph, of_model
+from neuronport.graph.lowering.agreement import Comparison, compare
+from neuronport.graph.lowering.measured import Lowering
 from neuronport.graph.record import Graph, Record
 from neuronport.graph.verdicts import Judge, NodeVerdicts
-from neuronport.targets import Target
+from neuronport.targets import Target, resolve
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,9 @@ class GraphResult:
     audited: tuple[str, ...] = ()
     """Files of the user's whose audit is part of the findings."""
     fail_on: Level = Level.ERROR
+    lowering: Lowering | None = None
+    """What torch_xla did with the graphs' calls, where it was asked."""
+    agreement: Comparison | None = None
 
     def counts(self, target: Target) -> Mapping[str, int]:
         """Nodes by verdict at the stage in which the path runs; ``unknown``: no table says."""
@@ -63,6 +68,7 @@ def judge(
     ranges: Sequence[shapes.Range] = (),
     with_audit: bool = True,
     fail_on: Level = Level.ERROR,
+    lowering: Lowering | None = None,
 ) -> GraphResult:
     """Judges a record."""
     asked = Judge(targets)
@@ -89,6 +95,20 @@ def judge(
         ),
         tuple(files),
         fail_on,
+        lowering,
+        None if lowering is None else _agreement(record, lowering),
+    )
+
+
+def _agreement(record: Record, lowering: Lowering) -> Comparison:
+    target = resolve("xla")
+    asked = Judge([target])
+    return compare(
+        [
+            (measured, asked.graph(graph))
+            for measured, graph in zip(lowering.graphs, record.graphs, strict=True)
+        ],
+        target,
     )
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from neuronport import children
+from neuronport.graph.lowering.calls import lower
+from neuronport.graph.lowering.measured import Lowering
 from neuronport.graph.record import Record, RecordError, read
-
-_TAIL = 12
+from neuronport.xla_environment import XlaPython
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +39,36 @@ class Request:
         return self.python or sys.executable
 
 
-def statement(request: Request) -> str:
+def statement(request: Request, xla_python: str = "") -> str:
     """What is about to happen, for people to read before it does."""
-    return (
+    said = (
         f"runs the code of {request.model} with {request.interpreter}, in a process of its own that"
         f" may take {request.seconds} s and {request.megabytes} MB of memory; no weights are"
         " downloaded"
     )
+    if xla_python:
+        said += f"; runs the graph's operators with {xla_python}, under the same limits"
+    return said
 
 
-def run(request: Request) -> Record:
-    """Captures.
+def measured(request: Request, xla_python: str = "") -> tuple[Record, Lowering | None]:
+    """Captures and, where an interpreter with torch_xla is named, has it run the graph's calls.
+
+    Raises RecordError and XlaEnvironmentError.
+    """
+    if not xla_python:
+        return run(request), None
+    python = XlaPython(xla_python)
+    python.versions()  # that it cannot be used is said before anything takes long
+    with tempfile.TemporaryDirectory(prefix="neuronport-values-") as folder:
+        values = Path(folder) / "values"
+        record = run(request, values)
+        lowering = lower(record, python, values, request.seconds, request.megabytes)
+    return record, lowering
+
+
+def run(request: Request, values: Path | None = None) -> Record:
+    """Captures; with ``values``, what the graphs' inputs hold goes to that file.
 
     Raises RecordError: no record was made; the message says why, in one line and the last lines of
     what the child wrote.
@@ -72,35 +90,24 @@ def run(request: Request) -> Record:
                     "overrides": list(request.overrides),
                     "memory": request.megabytes,
                     "record": str(record),
+                    "values": str(values.absolute()) if values else "",
                 }
             ),
             encoding="utf-8",
         )
-        output = Path(folder) / "output"
-        with output.open("wb") as stream:
-            try:
-                process = subprocess.Popen(
-                    [request.interpreter, str(child), str(ask)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=stream,
-                    stderr=subprocess.STDOUT,
-                    env=_environment(),
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise RecordError(f"{request.interpreter}: {error.strerror}") from None
         try:
-            status = process.wait(request.seconds)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            raise RecordError(
-                f"not finished after {request.seconds} s (--time-limit)" + _tail(output)
-            ) from None
-        except BaseException:
-            _end(process)
-            raise
+            ended = children.run(
+                [request.interpreter, str(child), str(ask)],
+                Path(folder) / "output",
+                request.seconds,
+                request.megabytes,
+                _environment(),
+            )
+        except children.NotStartedError as error:
+            raise RecordError(str(error)) from None
+        tail = "".join(f"\n    {line}" for line in ended.tail)
         if not record.is_file():
-            raise RecordError(_ended(status, request) + _tail(output))
+            raise RecordError(_ended(ended.why) + tail)
         return read(record.read_text(encoding="utf-8"))
 
 
@@ -116,22 +123,12 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    # its own session: nothing that the user's code has started outlives it
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _ended(status: int, request: Request) -> str:
-    if status < 0:
-        name = signal.Signals(-status).name
-        return (
-            f"ended by {name}, as happens over the limit of {request.megabytes} MB (--memory-limit)"
-        )
-    return f"ended with status {status}"
-
-
-def _tail(output: Path) -> str:
-    lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return "".join(f"\n    {line}" for line in lines[-_TAIL:])
+def _ended(why: str) -> str:
+    """How the child ended without a record."""
+    if not why:
+        return "the model's code ended the process, with status 0"
+    if why.startswith("not finished"):
+        return f"{why} (--time-limit)"
+    if why.endswith(("SIGKILL", "SIGABRT")) or why.startswith("more than"):
+        return f"{why}, as happens over the limits (--memory-limit)"
+    return why

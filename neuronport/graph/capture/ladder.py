@@ -39,6 +39,10 @@ class Captured:
     program: torch.export.ExportedProgram | None = None
     module: str = ""
     """The submodule that was captured alone."""
+    arguments: Any = None
+    """What it was called with: arguments and keyword arguments."""
+    unvalued: str = ""
+    """Why its inputs' values could not be kept."""
 
 
 @dataclass
@@ -226,10 +230,11 @@ def _keep(
     program: torch.export.ExportedProgram,
     cache: bool,
     module: str = "",
+    arguments: Any = None,
 ) -> None:
     record = nodes.GraphRecord(name, attempt.numbers)
     nodes.of_exported(program, record, cache)
-    attempt.graphs.append(Captured(name, mode, how, record, program, module))
+    attempt.graphs.append(Captured(name, mode, how, record, program, module, arguments))
 
 
 def _step(step: str, attempt: Attempt, graph: str, run: Callable[[], Any], module: str = "") -> Any:
@@ -251,7 +256,7 @@ def _export(builder: Builder, module: torch.nn.Module, given: InputSet) -> Any:
 
 
 def _stored(builder: Builder, name: str, training: bool) -> Any:
-    module, given = _again(builder, name, training)
+    module, given = again(builder, name, training)
     return _export(builder, module, given)
 
 
@@ -268,7 +273,7 @@ def _apart(export: Callable[[], Any]) -> Any:
         containers.register(cls)
 
 
-def _again(builder: Builder, name: str, training: bool) -> tuple[torch.nn.Module, InputSet]:
+def again(builder: Builder, name: str, training: bool) -> tuple[torch.nn.Module, InputSet]:
     """The same call with values."""
     module = builder.module("cpu")
     module.train(training)
@@ -290,7 +295,7 @@ def followed(builder: Builder, module: torch.nn.Module, given: InputSet) -> Inpu
 
 
 def _draft(builder: Builder, name: str, attempt: Attempt, training: bool) -> Any:
-    module, given = _again(builder, name, training)
+    module, given = again(builder, name, training)
     with builder.redirects.active(reading=True):
         program = _apart(lambda: torch.export.draft_export(module, given.args, dict(given.kwargs)))
     report = getattr(program, "_report", None)
@@ -326,7 +331,7 @@ def _explain(builder: Builder, name: str, attempt: Attempt, training: bool) -> N
     """Where ``torch.compile`` would cut the graph."""
 
     def run() -> Any:
-        module, given = _again(builder, name, training)
+        module, given = again(builder, name, training)
         with torch.no_grad() if not training else contextlib.nullcontext():
             return torch._dynamo.explain(module)(*given.args, **given.kwargs)
 
@@ -371,7 +376,7 @@ def _parts(
 
         program = _step("submodule", attempt, given.name, run, path)
         if program is not None:
-            _keep(attempt, given.name, mode, "submodule", program, False, path)
+            _keep(attempt, given.name, mode, "submodule", program, False, path, calls[path])
         else:
             pending = [f"{path}.{n}" for n, _ in part.named_children()] + pending
     if pending:
@@ -385,7 +390,7 @@ def _observed(
     builder: Builder, name: str, training: bool
 ) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
     """The arguments with which each submodule is called first, by running the model once."""
-    module, given = _again(builder, name, training)
+    module, given = again(builder, name, training)
     calls: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
     handles = []
 

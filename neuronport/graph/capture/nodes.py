@@ -25,6 +25,8 @@ class GraphRecord:
         self.nodes: list[dict[str, Any]] = []
         self.inputs: list[dict[str, Any]] = []
         self.outputs: list[Any] = []
+        self.gradients: list[Any] = []
+        """What the backward leaves, of a training graph."""
         self.classes: dict[str, str] = {}
         """Module path → class, of modules that nodes name."""
 
@@ -32,7 +34,12 @@ class GraphRecord:
         self.nodes.append({k: v for k, v in row.items() if v not in (None, {}, [])})
 
     def as_json(self) -> dict[str, Any]:
-        return {"inputs": self.inputs, "nodes": self.nodes, "outputs": self.outputs}
+        return {
+            "inputs": self.inputs,
+            "nodes": self.nodes,
+            "outputs": self.outputs,
+            "gradients": self.gradients,
+        }
 
 
 def of_exported(

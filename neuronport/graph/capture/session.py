@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from neuronport.graph.capture import encode, ladder, nodes, placement, sites, training
+from neuronport.graph.capture import encode, ladder, nodes, placement, sites, training, values
 from neuronport.graph.capture.model import Model, NamingError
 from neuronport.graph.capture.placement import Redirects
 from neuronport.graph.capture.sources import Request, find
@@ -43,8 +43,9 @@ def captured(request: dict[str, Any]) -> dict[str, Any]:
             "failures": attempt.failures,
             "sites": numbers.as_json(),
         }
+    store = values.Store(request["values"]) if request.get("values") else None
     for mode in request.get("modes", ("inference",)):
-        _mode(builder, model, attempt, mode)
+        _mode(builder, model, attempt, mode, store)
     return {
         "model": {
             "name": model.name,
@@ -62,6 +63,7 @@ def captured(request: dict[str, Any]) -> dict[str, Any]:
                 "how": g.how,
                 "module": g.module,
                 "loss": getattr(g, "loss", ""),
+                "unvalued": g.unvalued,
                 **g.record.as_json(),
             }
             for g in attempt.graphs
@@ -75,7 +77,13 @@ def captured(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _mode(builder: ladder.Builder, model: Model, attempt: ladder.Attempt, mode: str) -> None:
+def _mode(
+    builder: ladder.Builder,
+    model: Model,
+    attempt: ladder.Attempt,
+    mode: str,
+    store: values.Store | None,
+) -> None:
     training_ = mode == "training"
     if model.exported is not None:
         if training_:
@@ -83,7 +91,10 @@ def _mode(builder: ladder.Builder, model: Model, attempt: ladder.Attempt, mode: 
             return
         record = nodes.GraphRecord("forward", attempt.numbers)
         nodes.of_exported(model.exported, record)
-        attempt.graphs.append(ladder.Captured("forward", mode, "given", record, model.exported))
+        graph = ladder.Captured("forward", mode, "given", record, model.exported)
+        attempt.graphs.append(graph)
+        if store is not None:
+            values.given(store, graph, model.exported)
         return
     try:
         sets = builder.inputs(training_)
@@ -95,12 +106,31 @@ def _mode(builder: ladder.Builder, model: Model, attempt: ladder.Attempt, mode: 
         ladder.capture(builder, given, attempt, training_)
         if not training_:
             for graph in attempt.graphs[first:]:
+                _stored(store, builder, attempt, graph, graph.program, training_)
                 graph.program = None  # graphs of large models are large
             continue
         forwards = attempt.graphs[first:]
         del attempt.graphs[first:]
         for forward in forwards:
+            program = forward.program
             _train(builder, model, attempt, forward, given)
+            _stored(store, builder, attempt, forward, program, training_)
+
+
+def _stored(
+    store: values.Store | None,
+    builder: ladder.Builder,
+    attempt: ladder.Attempt,
+    graph: ladder.Captured,
+    program: torch.export.ExportedProgram | None,
+    training_: bool,
+) -> None:
+    if store is None or program is None:
+        return
+    why = values.keep(store, builder, graph, program, training_)
+    if why:
+        graph.unvalued = why
+        attempt.notes.append(f"{graph.name}: {why}")
 
 
 def _train(

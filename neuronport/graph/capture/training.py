@@ -157,8 +157,10 @@ def joint(
             recorder.current = {}
             total, how = _loss(output, loss, args, kwargs)
             recorder.backward = True
-            torch.autograd.grad(total, leaves, allow_unused=True)
+            gradients = torch.autograd.grad(total, leaves, allow_unused=True)
     record.outputs = [encode.argument(total, recorder.name_of)]
+    named = [recorder.name_of(g) for g in gradients]
+    record.gradients = [name for name in named if name is not None]
     return how
 
 

@@ -79,6 +79,34 @@ def as_json(result: GraphResult) -> dict[str, Any]:
         "fits": [f.as_json() for f in result.fits],
         "graph_count": result.graphs.as_json(),
         "partitions": [p.as_json() for p in result.partitions],
+        "lowering": _lowering(result),
+    }
+
+
+def _lowering(result: GraphResult) -> dict[str, Any] | None:
+    if result.lowering is None:
+        return None
+    agreement = result.agreement
+    return {
+        **result.lowering.as_json(),
+        "operator_table": None
+        if agreement is None
+        else {
+            "agrees": agreement.agree,
+            "compared": agreement.compared,
+            "compiler_refuses": agreement.compilers,
+            "not_run": agreement.not_run,
+            "disagreements": [
+                {
+                    "graph": row.graph,
+                    "node": row.node.name,
+                    "operator": row.node.operator,
+                    "table": row.says,
+                    "measured": row.measured,
+                }
+                for row in agreement.disagreements
+            ],
+        },
     }
 
 

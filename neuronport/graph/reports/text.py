@@ -9,6 +9,8 @@ from tabulate import tabulate
 
 from neuronport.findings import VERDICT_ORDER, Finding, Verdict
 from neuronport.graph import source
+from neuronport.graph.lowering.agreement import Comparison, by_operator
+from neuronport.graph.lowering.measured import BACKEND, STATUSES, Call, GraphLowering, Whole
 from neuronport.graph.record import Failure, Site
 from neuronport.graph.result import GraphResult
 from neuronport.graph.verdicts import stage_of
@@ -28,6 +30,7 @@ def render(result: GraphResult) -> str:
         _costs(result),
         _shapes(result),
         _partitions(result),
+        _lowering(result),
         _failures(result),
     ]
     return "\n\n".join(s for s in sections if s) + "\n"
@@ -239,6 +242,67 @@ def _partitions(result: GraphResult) -> str:
                 f" and {size(best.bytes_removed)} fewer{instead}"
             )
     return "\n".join(lines)
+
+
+def _lowering(result: GraphResult) -> str:
+    """What torch_xla did; its seconds are never Neuron's."""
+    lowering, agreement = result.lowering, result.agreement
+    if lowering is None or agreement is None:
+        return ""
+    versions = " ".join(f"{k} {lowering.versions[k]}" for k in ("torch_xla", "torch"))
+    lines = [f"run by {terminal(versions)} on {BACKEND}, call by call"]
+    for graph in lowering.graphs:
+        title = f"  {terminal(graph.graph)}, {graph.mode}"
+        if graph.nodes:
+            words = ", ".join(f"{n} {s}" for s in STATUSES if (n := graph.count(s)))
+            lines.append(f"{title}: {words} (nodes; {graph.different} different calls)")
+        if graph.why:
+            lines.append(f"{title}: not measured to the end: {terminal(graph.why)}")
+        for (operator, call), count in _not_lowered(graph):
+            what = ", ".join(call.fallback) or call.error
+            times = f", {count} nodes" if count > 1 else ""
+            lines.append(terminal(f"    {operator}{times}: {call.status}: {what}"))
+        if graph.whole is not None:
+            lines += _whole(graph.whole)
+    lines += _compared(agreement)
+    return "\n".join(lines)
+
+
+def _not_lowered(graph: GraphLowering) -> list[tuple[tuple[str, Call], int]]:
+    counts = Counter(
+        (graph.operators.get(name, name), call)
+        for name, call in graph.nodes.items()
+        if call.status != "lowered"
+    )
+    return sorted(counts.items(), key=lambda row: (-row[1], row[0][0]))[:_ROWS]
+
+
+def _whole(whole: Whole) -> list[str]:
+    lines = [
+        f"    all together: {whole.executed} programs in each run, {whole.compiled} compiled by the"
+        f" first and {whole.compiled_again} by the second; {whole.instructions} HLO instructions in"
+        f" the last; {BACKEND} seconds: {whole.compile_seconds:.3g} compiling,"
+        f" {whole.second_seconds:.3g} for the second run"
+    ]
+    for cut in whole.cuts[:_ROWS]:
+        because = f" ({', '.join(cut.because)})" if cut.because else ""
+        lines.append(terminal(f"      cut at {cut.node}, {cut.operator}{because}"))
+    return lines
+
+
+def _compared(agreement: Comparison) -> list[str]:
+    if agreement.share is None:
+        return []
+    lines = [
+        f"  the operator table agrees on {agreement.agree} of {agreement.compared} nodes"
+        f" ({agreement.share:.1%}); not compared: {agreement.compilers} that it says the compiler"
+        f" refuses, {agreement.not_run} that were not run"
+    ]
+    for (operator, says, found), count in by_operator(agreement.disagreements).items():
+        lines.append(
+            terminal(f"    {operator}, {count} nodes: the table says {says}, measured {found}")
+        )
+    return lines
 
 
 def _failures(result: GraphResult) -> str:
