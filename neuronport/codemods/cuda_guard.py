@@ -25,14 +25,16 @@ late = True
 _QUIET = frozenset(["cuda-availability-gate", "accelerator-branch", "cuda-flag"])
 """Rules that speak of the guard, not of what it guards."""
 
-_HARMLESS = ("api/env:", "api/torch.backends.")
-"""Settings for CUDA that say nothing elsewhere."""
+_HARMLESS = ("api/env:", "api/torch.backends.", "pinned-memory")
+"""Settings for CUDA that say nothing elsewhere: memory that is asked to be pinned does no harm."""
 _MOVES = frozenset(["api/torch.Tensor.cuda", "api/torch.nn.Module.cuda"])
 
 
 def fix(finding: Finding, source: Source, project: Project, state: Any) -> Any:
     if finding.rule == "cuda-device-gate":
         return _gate(finding, source, project, state)
+    if finding.rule == "cuda-required":
+        return _required(finding, source)
     if finding.rule != "api/torch.cuda.is_available":
         return None
     call = source.at(finding, ast.Call)
@@ -117,6 +119,24 @@ def _only_raises(source: Source, call: ast.Call) -> bool:
         and not parent.orelse
         and all(isinstance(s, ast.Raise) for s in parent.body)
     )
+
+
+def _required(finding: Finding, source: Source) -> Any:
+    """``if not torch.cuda.is_available(): raise …``: any device will do, once the rest is ported."""
+    start, end = source.place(finding.location)
+    asked = [
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call)
+        and start <= source.span(node)[0]
+        and source.span(node)[1] <= end
+        and patterns.is_available(source, node)
+    ]
+    if len(asked) != 1:
+        return Left(finding, "needs-a-person", "where CUDA is asked for is not clear", _WAYS)
+    note = "what comes after it runs on Neuron too, now: look whether it can"
+    edits = _asks(source, asked[0])
+    return Change(finding, "cuda-guard", FixSafety.REVIEW, TITLE, edits, note=note)
 
 
 # ---- gates ----------------------------------------------------------------------------------------
@@ -205,10 +225,10 @@ def _together(
     for other in inside:
         if other.rule in _QUIET or other.rule == finding.rule:
             continue
-        if other.rule.startswith(_HARMLESS):
-            continue
         if state.is_converted(other):
             dealt += 1
+            continue
+        if other.rule.startswith(_HARMLESS):
             continue
         change = _unguarded(other, project) or _by_switch(other, project)
         if not isinstance(change, Change):
@@ -288,6 +308,8 @@ def _switch(
         if f.context.guarded_by and words in _words(f.context.guarded_by)
     ]
     inside += _choices_by(name, paths, project)
+    inside += _devices_by(name, paths, project)
+    inside = list({f.fingerprint: f for f in inside}.values())
     return _together(finding, source, project, state, _asks(source, call), inside, FixSafety.REVIEW)
 
 
@@ -313,6 +335,34 @@ def _choices_by(name: str, paths: Any, project: Project) -> list[Finding]:
             if name in names:
                 found.append(finding)
     return found
+
+
+def _devices_by(name: str, paths: Any, project: Project) -> list[Finding]:
+    """``if use_cuda: device = torch.device("cuda")``, where what ``use_cuda`` is was not known."""
+    found: list[Finding] = []
+    for path in paths:
+        if path not in project.findings:
+            continue
+        source = project.source(path)
+        if source is None:
+            continue
+        bodies = [
+            stmt
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.If) and _last_name(node.test) == name
+            for stmt in node.body
+        ]
+        if bodies:
+            found += [
+                f for f in _inside(source, project, bodies) if f.rule == "hardcoded-cuda-device"
+            ]
+    return found
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 # ---- several vendors ------------------------------------------------------------------------------

@@ -49,10 +49,26 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
     node: ast.expr | None = call.func if call is not None else source.at(finding, ast.Attribute)
     if node is None or not isinstance(node, ast.Attribute | ast.Name):
         return None
+    if call is None and _is_for_cuda(source, node):
+        return Left(
+            finding,
+            "needs-a-person",
+            "it is the entry for CUDA in a table of devices",
+            ('an entry for "neuron" beside it',),
+        )
     if call is not None and (len(call.args) + len(call.keywords) > 1 or patterns.has_star(call)):
         return Left(finding, "unclear", "its arguments are not written out")
     return Change(
         finding, "device-api", FixSafety.SAFE, TITLE, (patterns.replace(source, node, seam(name)),)
+    )
+
+
+def _is_for_cuda(source: Source, node: ast.expr) -> bool:
+    """Whether a function is what a dict has under ``"cuda"``: ``{"cuda": torch.cuda.empty_cache}``."""
+    parent = source.parent(node)
+    return isinstance(parent, ast.Dict) and any(
+        value is node and isinstance(key, ast.Constant) and key.value == "cuda"
+        for key, value in zip(parent.keys, parent.values, strict=True)
     )
 
 
