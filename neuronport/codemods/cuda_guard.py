@@ -152,6 +152,8 @@ def _gate(finding: Finding, source: Source, project: Project, state: Any) -> Any
     if node is None or node.value != "cuda":
         return Left(finding, "by-hand", "what the branch is for is not known", ways)
     asked = source.parent(node)
+    if isinstance(asked, ast.Compare) and patterns.is_seam(source, asked.left):
+        return Left(finding, "done", "the seam is asked: somebody has decided", ())
     quoted = source.text_of(node)
     both = f"({quoted}, {quoted.replace('cuda', 'neuron')})"
     edits: tuple[Edit, ...]

@@ -40,6 +40,9 @@ class Resolver:
 
     def follow(self, module: Summary, value: Value) -> tuple[Atom, ...]:
         """Everything ``value`` can be; an empty tuple or an atom of ``None``: not known."""
+        if value is not None and value[0] == "const":
+            # Not remembered: False and 0 are equal, and the one would be taken for the other.
+            return (Atom(module, value),)
         try:
             key = (module.module, value)
             known = self._memo.get(key)

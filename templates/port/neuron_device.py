@@ -105,6 +105,11 @@ def reset_peak_memory_stats(device=None):
         reset(*_of(device))
 
 
+def on_neuron(model):
+    """A model that a loader placed: moved where there is Neuron, which loaders may not know of."""
+    return model.to(get_device()) if device_name() == "neuron" else model
+
+
 def is_bf16_supported():
     """Whether to compute in bfloat16: what CUDA says, and yes on Neuron."""
     if torch.cuda.is_available():
@@ -133,3 +138,69 @@ def compile_backend():
     if device_name() == "neuron":
         return "neuron"
     return inspect.signature(torch.compile).parameters["backend"].default
+
+
+def dense_attention(
+    q,
+    k,
+    v,
+    dropout_p=0.0,
+    softmax_scale=None,
+    causal=False,
+    window_size=(-1, -1),
+    alibi_slopes=None,
+    deterministic=False,
+):
+    """``flash_attn_func`` by scaled_dot_product_attention: tensors are (batch, length, heads, size).
+
+    Causal is aligned to the last query and key, as there; rows that see no key are zero; fewer key
+    than query heads are shared. ``deterministic`` is for torch.use_deterministic_algorithms to say.
+    """
+    q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+    if k.shape[1] != q.shape[1]:
+        k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
+        v = v.repeat_interleave(q.shape[1] // v.shape[1], dim=1)
+    rows, columns = q.shape[2], k.shape[2]
+    left, right = window_size[0], 0 if causal else window_size[1]
+    square = causal and left < 0 and rows == columns and alibi_slopes is None
+    mask = empty = None
+    if not square and (left >= 0 or right >= 0 or alibi_slopes is not None):
+        row = torch.arange(rows, device=q.device)[:, None] + (columns - rows)
+        column = torch.arange(columns, device=q.device)[None]
+        mask = column - row <= right if right >= 0 else column >= 0
+        if left >= 0:
+            mask = mask & (row - column <= left)
+        mask = mask.expand(rows, columns)
+        if 0 <= right < rows - columns:
+            empty = ~mask.any(dim=1, keepdim=True)
+            mask = mask | empty
+        if alibi_slopes is not None:
+            slopes = alibi_slopes.reshape(-1, alibi_slopes.shape[-1], 1, 1)
+            mask = (-slopes * (column - row).abs()).masked_fill(~mask, float("-inf")).to(q.dtype)
+    out = torch.nn.functional.scaled_dot_product_attention(
+        q, k, v, attn_mask=mask, dropout_p=dropout_p, is_causal=square, scale=softmax_scale
+    )
+    if empty is not None:
+        out = out.masked_fill(empty, 0.0)
+    return out.transpose(1, 2)
+
+
+def biased_attention(query, key, value, attn_bias=None, p=0.0, scale=None, causal=False):
+    """xFormers' ``memory_efficient_attention`` by scaled_dot_product_attention.
+
+    Tensors are (batch, length, heads, size) or (batch, length, size), ``attn_bias`` is a tensor that
+    is added to the scores; ``causal`` is its LowerTriangularMask, aligned to the first query and key.
+    """
+    if query.dim() == 3:
+        bias = attn_bias.unsqueeze(1) if attn_bias is not None else None
+        query, key, value = query.unsqueeze(2), key.unsqueeze(2), value.unsqueeze(2)
+        return biased_attention(query, key, value, bias, p, scale, causal).squeeze(2)
+    return torch.nn.functional.scaled_dot_product_attention(
+        query.transpose(1, 2),
+        key.transpose(1, 2),
+        value.transpose(1, 2),
+        attn_mask=attn_bias,
+        dropout_p=p,
+        is_causal=causal,
+        scale=scale,
+    ).transpose(1, 2)

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,15 @@ def test_a_safe_run_makes_no_change_under_review(tmp_path: Path) -> None:
 
 def test_the_seam_has_every_function_once() -> None:
     assert len(functions()) == len(set(functions()))
+
+
+def test_the_page_of_the_codemods_is_not_stale() -> None:
+    root = HERE.parents[1]
+    done = subprocess.run(
+        [sys.executable, str(root / "tools" / "generate_codemod_docs.py"), "--check"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -24,3 +24,13 @@ def test_branches_that_multiply_end(tmp_path):
     code = f"import torch\ndef f(x, y):\n{steps}    if x:\n        x.cuda()\n    return x\n"
     part = judge_files(tmp_path, {"deep.py": code})
     assert any(f.location.line == 64 for f in part.findings)
+
+
+def test_zero_and_false_are_not_taken_for_each_other(tmp_path):
+    code = (
+        "from transformers import Trainer, pipeline\n"
+        "t = Trainer(bf16=False, fast=True)\np = pipeline('a', device=0)\nq = pipeline('a', device=1)\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code})
+    lines = {f.location.line for f in part.findings if f.rule.endswith("pipeline:index")}
+    assert lines == {3, 4}

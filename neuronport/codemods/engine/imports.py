@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from neuronport.codemods.engine.model import Edit
 from neuronport.codemods.engine.source import Source
@@ -76,50 +76,103 @@ def torch_name(source: Source) -> str | None:
 
 
 def removals(
-    source: Source, gone: Sequence[tuple[int, int]], wanted: frozenset[str] = frozenset()
-) -> list[Edit]:
-    """Edits that take out imported names whose last uses stood in the spans that are gone.
+    source: Source,
+    gone: Sequence[tuple[int, int]],
+    wanted: frozenset[str] = frozenset(),
+    packages: frozenset[str] = frozenset(),
+) -> tuple[list[Edit], list[ast.alias]]:
+    """Edits that take out imported names whose last uses stood in the spans that are gone, and what
+    they take out.
 
-    Only for what is imported at module level for this file alone: ``__init__.py`` re-exports, and
-    so does whatever ``__all__`` or another file of the tree (``wanted``) names.
+    Only for what is imported for this file alone: ``__init__.py`` re-exports, and so does whatever
+    ``__all__`` or another file of the tree (``wanted``) names. Names of torch go where they are
+    imported at module level; those of ``packages`` go from functions too, where the block is not
+    left empty, and so do the modules themselves. An import that is tried or asked for stays.
     """
     if source.path.endswith("__init__.py") or not gone:
-        return []
+        return [], []
     exported = _exported(source) | wanted
     edits: list[Edit] = []
-    for stmt in source.tree.body:
-        if not isinstance(stmt, ast.ImportFrom) or stmt.module is None or stmt.level:
-            continue
-        if stmt.module.partition(".")[0] != "torch" or not sole_on_line(source, stmt):
-            continue
-        unused = [a for a in stmt.names if a.name != "*" and _is_unused(source, a, gone, exported)]
+    removed: list[ast.alias] = []
+    for stmt, alone in _import_statements(source, packages):
+        unused = [
+            a
+            for a in stmt.names
+            if a.name != "*"
+            and _is_of(stmt, a, packages)
+            and _is_unused(source, stmt, a, gone, exported)
+        ]
         if not unused or source.has_comment(
             source.span(stmt)[0], source.line_start((stmt.end_lineno or stmt.lineno) + 1)
         ):
             continue
         if len(unused) == len(stmt.names):
+            if alone:
+                continue
             start = source.line_start(stmt.lineno)
             edits.append(Edit(start, source.line_start((stmt.end_lineno or 0) + 1), ""))
+        else:
+            edits += _without(source, stmt, unused)
+        removed += unused
+    return edits, removed
+
+
+def _import_statements(
+    source: Source, packages: frozenset[str]
+) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The imports to look at, and whether nothing else stands in their block."""
+    top = set(source.tree.body)
+    for node in source.tree.body if not packages else ast.walk(source.tree):
+        if not isinstance(node, ast.Import | ast.ImportFrom) or not sole_on_line(source, node):
             continue
-        for alias in unused:
-            edits.append(_without(source, stmt, alias))
+        if node in top:
+            yield node, False
+        else:
+            parent = source.parent(node)
+            if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node, len(parent.body) == 1
+
+
+def _is_of(stmt: ast.Import | ast.ImportFrom, alias: ast.alias, packages: frozenset[str]) -> bool:
+    """Whether a name is one of torch, or of the packages that are given up."""
+    if isinstance(stmt, ast.Import):
+        return alias.name.partition(".")[0] in packages
+    if stmt.module is None or stmt.level:
+        return False
+    return stmt.module.partition(".")[0] in {"torch", *packages}
+
+
+def _without(
+    source: Source, stmt: ast.Import | ast.ImportFrom, unused: Sequence[ast.alias]
+) -> list[Edit]:
+    """Edits that take some names out of a statement and leave at least one."""
+    edits = []
+    kept = [i for i, a in enumerate(stmt.names) if a not in unused]
+    for i, alias in enumerate(stmt.names):
+        if alias not in unused:
+            continue
+        if i < kept[-1]:
+            edits.append(Edit(source.span(alias)[0], source.span(stmt.names[i + 1])[0], ""))
+        else:
+            edits.append(Edit(source.span(stmt.names[i - 1])[1], source.span(alias)[1], ""))
     return edits
 
 
-def _without(source: Source, stmt: ast.ImportFrom, alias: ast.alias) -> Edit:
-    i = stmt.names.index(alias)
-    if i + 1 < len(stmt.names):
-        return Edit(source.span(alias)[0], source.span(stmt.names[i + 1])[0], "")
-    return Edit(source.span(stmt.names[i - 1])[1], source.span(alias)[1], "")
-
-
 def _is_unused(
-    source: Source, alias: ast.alias, gone: Sequence[tuple[int, int]], exported: frozenset[str]
+    source: Source,
+    stmt: ast.Import | ast.ImportFrom,
+    alias: ast.alias,
+    gone: Sequence[tuple[int, int]],
+    exported: frozenset[str],
 ) -> bool:
-    name = alias.asname or alias.name
+    module = stmt.module or "" if isinstance(stmt, ast.ImportFrom) else alias.name
+    name = alias.asname or (
+        module.partition(".")[0] if isinstance(stmt, ast.Import) else alias.name
+    )
     if name in exported:
         return False
-    used = False
+    # A package that is given up is not kept for an import nobody uses.
+    used = module.partition(".")[0] != "torch" and stmt in source.tree.body
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Name) and node.id == name:
             start, end = source.span(node)

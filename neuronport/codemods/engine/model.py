@@ -58,6 +58,8 @@ class Change:
     """Further spans whose findings this change deals with."""
     note: str = ""
     """What a person should know or do besides."""
+    drops: frozenset[str] = frozenset()
+    """Packages whose imports go where nothing else in the file needs them; torch's always do."""
 
     @property
     def file(self) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from neuronport.codemods.engine.model import Edit, seam
 from neuronport.codemods.engine.project import Project
 from neuronport.codemods.engine.source import Source
-from neuronport.findings import Finding, FixSafety
+from neuronport.findings import Finding, FixSafety, Verdict
 
 _CUDA = re.compile(r"^cuda(?::(\d+))?$")
 _AVAILABLE = frozenset({"torch.cuda.is_available"})
@@ -117,6 +117,16 @@ def is_cpu(source: Source, node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value == "cpu"
 
 
+def is_seam(source: Source, node: ast.AST) -> bool:
+    """``device_name()`` of the seam, by whatever name."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    if node.func.id in ("device_name", "port_device_name"):
+        return True
+    dotted = source.imports.get(node.func.id, "")
+    return dotted.rpartition(".")[2] == "device_name" and "neuron" in dotted
+
+
 def replace(source: Source, node: ast.AST, text: str) -> Edit:
     start, end = source.span(node)
     return Edit(start, end, text)
@@ -211,6 +221,14 @@ def is_guarded(finding: Finding) -> bool:
     """
     return not _MARKER.search(finding.context.guarded_by) and bool(
         _CUDA_WORDS.search(finding.context.guarded_by)
+    )
+
+
+def is_skipped(finding: Finding) -> bool:
+    """Whether a place does not run on Neuron, by whatever condition: a library that is not there, a
+    flag that is off. The audit weakens what breaks to a lock-in then."""
+    return is_guarded(finding) or (
+        bool(finding.context.guarded_by) and finding.verdict is Verdict.LOCKS_IN
     )
 
 

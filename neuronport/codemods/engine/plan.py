@@ -70,6 +70,8 @@ class State:
         """Groups of which a member did not fit."""
         self.converted: set[str] = set()
         """Fingerprints of findings that are dealt with."""
+        self.dropped: dict[str, list[tuple[int, int]]] = {}
+        """For each file, where imported names stood that nothing needs any more."""
 
     def is_converted(self, finding: Finding) -> bool:
         return finding.fingerprint in self.converted
@@ -234,6 +236,11 @@ def _recount(state: State, plan: Plan, findings: Sequence[Finding]) -> None:
         source = state.project.source(change.file)
         if source is not None:
             _mark(change, source, state, findings)
+    for path, spans in state.dropped.items():
+        source = state.project.source(path)
+        for finding in state.project.findings.get(path, ()) if source is not None else ():
+            if source is not None and source.place(finding.location) in spans:
+                state.converted.add(finding.fingerprint)
     plan.converted = [f for f in findings if state.is_converted(f)]
 
 
@@ -263,7 +270,14 @@ def _rewrite(project: Project, state: State, plan: Plan, broken: Mapping[str, st
         source = project.source(path)
         assert source is not None
         try:
-            after = rewritten_text(source, changes, seams, places.get(path), needs.get(path, set()))
+            after = rewritten_text(
+                source,
+                changes,
+                seams,
+                places.get(path),
+                needs.get(path, set()),
+                state.dropped.setdefault(path, []),
+            )
             check(source, after)
         except _Refused as error:
             plan.failed.append(Failed(path, error.reason, str(error)))
@@ -292,9 +306,15 @@ class _Refused(Exception):  # noqa: N818 - a reason, not an error
 
 
 def rewritten_text(
-    source: Source, changes: Sequence[Change], seams: Seams, seam: Seam | None, needs: set[str]
+    source: Source,
+    changes: Sequence[Change],
+    seams: Seams,
+    seam: Seam | None,
+    needs: set[str],
+    dropped: list[tuple[int, int]] | None = None,
 ) -> str:
-    """The text of a file with its changes and imports made."""
+    """The text of a file with its changes and imports made; ``dropped`` gets the places of imported
+    names that are no longer there."""
     edits = [e for c in changes for e in c.edits]
     first = min(source.line_of(e.start) for e in edits)
     names: dict[str, str] = {}
@@ -326,7 +346,12 @@ def rewritten_text(
     resolved = [_apart(source, Edit(e.start, e.end, resolve(e.text, names))) for e in edits]
     gone = [(e.start, e.end) for e in edits if e.end > e.start]
     if gone:
-        resolved += imports.removals(source, gone, seams.project.imported_by_others(source.path))
+        packages = frozenset(p for c in changes for p in c.drops)
+        wanted = seams.project.imported_by_others(source.path)
+        edited, removed = imports.removals(source, gone, wanted, packages)
+        resolved += edited
+        if dropped is not None:
+            dropped += [source.span(alias) for alias in removed]
     if lines:
         at, blank = imports.insertion_point(source, first)
         newline = _newline_before(source, at)
