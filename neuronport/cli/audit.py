@@ -9,6 +9,8 @@ from typing import IO, Any, NoReturn
 
 import click
 
+from neuronport.cli._record import record_option
+
 LEVELS = ("error", "warning", "note", "none")
 
 
@@ -85,6 +87,7 @@ class _FormatChoice(click.ParamType[str]):
 )
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep what earlier runs found out.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on stdout; the exit code says it.")
+@record_option
 def command(
     paths: tuple[str, ...],
     target: tuple[str, ...],
@@ -103,6 +106,7 @@ def command(
     jobs: int | None,
     no_cache: bool,
     quiet: bool,
+    record: str | None,
 ) -> None:
     """Say what in PATHS breaks, falls back to the CPU, recompiles or computes something else on
     AWS Neuron: where, how sure, and who says so.
@@ -152,6 +156,8 @@ def command(
         _stop(str(error), assemble.EXIT_USAGE)
     except ValueError as error:
         _stop(f"{settings.file}: {error}", assemble.EXIT_USAGE)
+    if record is not None and "-" in named:
+        _stop("--record is for what is in a tree, not for `-`", assemble.EXIT_USAGE)
     selection = Selection(
         list(select) or settings.get("select", []), list(ignore) or settings.get("ignore", [])
     )
@@ -176,6 +182,9 @@ def command(
             "so nothing is known of it",
             err=True,
         )
+    record_in, snapshot = _recording(
+        record, workspace, python, named, exclude, settings, known_file, include_ignored
+    )
     progress = Progress(len(python), {"read": "reading", "judge": "judging"})
     try:
         part = audit_python(
@@ -227,6 +236,13 @@ def command(
         count = len(result.findings)
         accepted = f"{count} {'finding' if count == 1 else 'findings'} accepted"
         click.echo(f"{accepted} in {_shown(write_baseline)}", err=True)
+    if record_in:
+        from neuronport.cli._record import keep
+        from neuronport.reporting.registry import named as format_named
+        from neuronport.reporting.result import RenderOptions
+
+        body = "".join(format_named("json").render(result, RenderOptions()))
+        keep(record_in, "audit", body, snapshot, book.digest)
     absolute = all(os.path.isabs(p) for p in named)
     _report(result, workspace, formats or (() if quiet else ("text",)), files, absolute)
     raise SystemExit(0 if write_baseline else result.exit_code)
@@ -234,6 +250,37 @@ def command(
 
 def _given(option: str, values: Sequence[str]) -> list[str]:
     return [f"--{option}={value}" for value in values]
+
+
+def _recording(
+    record: str | None,
+    workspace: Any,
+    files: Sequence[Any],
+    named: Sequence[str],
+    exclude: Sequence[str],
+    settings: Any,
+    baseline_file: str | None,
+    include_ignored: bool | None,
+) -> tuple[str | None, Any]:
+    """Where a record goes, and what the audit is about to look at."""
+    from neuronport.cli._record import folder_for
+
+    folder = folder_for(record, workspace.root)
+    if folder is None:
+        return None, None
+    from neuronport.records import Snapshot
+
+    return folder, Snapshot.of(
+        workspace,
+        files,
+        paths=named,
+        extra=[f for f in (settings.file, baseline_file) if f],
+        exclude=settings.get("exclude", []),
+        extend_exclude=[*settings.get("extend-exclude", []), *exclude],
+        include_ignored=bool(
+            include_ignored if include_ignored is not None else settings.get("include-ignored")
+        ),
+    )
 
 
 def _first_path(named: Sequence[str]) -> str:

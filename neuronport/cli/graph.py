@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from neuronport.cli._record import record_option
+
 _MODES = {"inference": ("inference",), "training": ("training",), "both": ("inference", "training")}
 
 
@@ -108,6 +110,7 @@ class _Form(click.ParamType[str]):
     default="error",
     show_default=True,
 )
+@record_option
 def command(
     model: str,
     inputs: tuple[str, ...],
@@ -128,6 +131,7 @@ def command(
     form: str,
     outputs: tuple[str, ...],
     fail_on: str,
+    record: str | None,
 ) -> None:
     """Trace MODEL and say of every operator what becomes of it on AWS Neuron, with its line.
 
@@ -144,8 +148,10 @@ def command(
       2  usage error
       3  no graph could be captured
     """
+    from neuronport.cli._record import folder_for, keep, model_files, root_for_model
     from neuronport.findings import Level
     from neuronport.graph import reports
+    from neuronport.graph.findings import user_files
     from neuronport.graph.record import RecordError
     from neuronport.graph.result import judge
     from neuronport.graph.run import Request, measured, statement
@@ -175,9 +181,11 @@ def command(
         time_limit,
         memory_limit,
     )
+    root = root_for_model(model)
+    record_in = folder_for(record, root)
     click.echo(f"neuronport: {terminal(statement(request, xla_python))}", err=True)
     try:
-        record, lowering = measured(request, xla_python)
+        captured, lowering = measured(request, xla_python)
     except (RecordError, XlaEnvironmentError) as error:
         first, _, rest = str(error).partition("\n")
         click.echo(f"neuronport: {terminal(first)}", err=True)
@@ -185,7 +193,7 @@ def command(
             click.echo(terminal(line), err=True)
         raise SystemExit(3) from None
     result = judge(
-        record,
+        captured,
         targets,
         varying,
         with_audit=not no_audit,
@@ -200,7 +208,14 @@ def command(
         except OSError as error:
             click.echo(f"neuronport: {terminal(path)}: {error.strerror}", err=True)
             raise SystemExit(2) from None
-    if not record.graphs:
+    if record_in:
+        from neuronport.records import Snapshot
+        from neuronport.rulebook.load import rulebook
+
+        # Only now is it known which files the graph goes through.
+        looked_at = Snapshot.of_named(root, [*model_files(model), *user_files(captured)])
+        keep(record_in, "graph", reports.named("json")(result), looked_at, rulebook().digest)
+    if not captured.graphs:
         raise SystemExit(3)
     raise SystemExit(1 if any(result.fails(f) for f in result.findings) else 0)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import click
+
+from neuronport.cli._record import record_option
 
 
 @click.command("port")
@@ -51,6 +54,7 @@ import click
     help="Count what a port changed between two git revisions (or two folders); writes nothing.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary on stderr.")
+@record_option
 def command(
     paths: tuple[str, ...],
     mode: str,
@@ -67,6 +71,7 @@ def command(
     form: str,
     revisions: str | None,
     quiet: bool,
+    record: str | None,
 ) -> None:
     """Rewrite PATHS so that they run on AWS Neuron and still run on CUDA and on the CPU.
 
@@ -82,6 +87,7 @@ def command(
       3  a named path could not be looked at
     """
     from neuronport import config
+    from neuronport.cli._record import folder_for, keep
     from neuronport.codemods.churn import of_plan
     from neuronport.codemods.engine import write as writing
     from neuronport.codemods.engine.model import Change
@@ -89,7 +95,9 @@ def command(
     from neuronport.codemods.engine.project import Project
     from neuronport.findings import FixSafety
     from neuronport.progress import Progress
+    from neuronport.records import Snapshot
     from neuronport.rulebook.judge import Selection
+    from neuronport.rulebook.load import rulebook
     from neuronport.targets import TargetError, default_target, resolve
     from neuronport.workspace import NamedPathError, WorkspaceError, open_workspace
 
@@ -102,17 +110,17 @@ def command(
     except (TargetError, config.ConfigError) as error:
         _stop(str(error), 2)
     if revisions:
-        _churn(revisions, named[0], targets, form)
+        _churn(revisions, named[0], targets, form, record)
     selection = Selection(
         list(select) or settings.get("select", []), list(ignore) or settings.get("ignore", [])
     )
+    choice: dict[str, Any] = {
+        "exclude": settings.get("exclude", []),
+        "extend_exclude": [*settings.get("extend-exclude", []), *exclude],
+        "include_ignored": bool(settings.get("include-ignored")),
+    }
     try:
-        workspace = open_workspace(
-            named,
-            exclude=settings.get("exclude", []),
-            extend_exclude=[*settings.get("extend-exclude", []), *exclude],
-            include_ignored=bool(settings.get("include-ignored")),
-        )
+        workspace = open_workspace(named, **choice)
     except NamedPathError as error:
         _stop(str(error), 3)
     if mode == "write" and not out and not allow_dirty:
@@ -127,6 +135,16 @@ def command(
                 2,
             )
     python = [f for f in workspace.files if f.kind in ("python", "stub")]
+    record_in = folder_for(record, workspace.root)
+
+    def looked_at() -> Snapshot:
+        # Opened anew: a port that was written in place is about the files that it left.
+        now = open_workspace(named, **choice)
+        files = [f for f in now.files if f.kind in ("python", "stub")]
+        extra = [settings.file] if settings.file else []
+        return Snapshot.of(now, files, paths=named, extra=extra, **choice)
+
+    snapshot = looked_at() if record_in else None
     progress = Progress(len(python), {"read": "reading", "judge": "judging"})
     try:
         project = Project(workspace, targets, progress.step)
@@ -153,8 +171,14 @@ def command(
         raise SystemExit(130) from None
     except (WorkspaceError, OSError) as error:
         _stop(str(error), 2)
+    body = ""
+    if form == "json" or record_in:
+        body = _json({**_as_json(plan, written), "churn": of_plan(project, plan).as_json()})
+    if record_in:
+        rules = rulebook().digest
+        keep(record_in, "port", body, looked_at() if written and not out else snapshot, rules)
     if form == "json":
-        click.echo(_json({**_as_json(plan, written), "churn": of_plan(project, plan).as_json()}))
+        click.echo(body)
     elif mode == "diff" and not out:
         for item in plan.rewritten:
             click.echo(writing.diff(item), nl=False)
@@ -163,11 +187,15 @@ def command(
     raise SystemExit(1 if plan.failed else 0)
 
 
-def _churn(words: str, folder: str, targets: Sequence[Any], form: str) -> None:
+def _churn(words: str, folder: str, targets: Sequence[Any], form: str, record: str | None) -> None:
+    from neuronport.cli._record import folder_for, keep
     from neuronport.codemods.churn import as_text, churn
     from neuronport.codemods.engine.revisions import RevisionError, sides
+    from neuronport.records import Snapshot
     from neuronport.workspace import NamedPathError
 
+    root = os.path.abspath(folder if os.path.isdir(folder) else os.path.dirname(folder) or ".")
+    record_in = folder_for(record, root)
     try:
         before, after = sides(words, folder, targets)
     except RevisionError as error:
@@ -179,6 +207,8 @@ def _churn(words: str, folder: str, targets: Sequence[Any], form: str) -> None:
         click.echo(_json(result.as_json()))
     else:
         click.echo(as_text(result), nl=False)
+    # Two revisions, not the files that are here: there is nothing that could change below them.
+    keep(record_in, "churn", _json(result.as_json()), Snapshot(root, {}, 0))
     raise SystemExit(0)
 
 
@@ -209,6 +239,7 @@ def _ask(change: Any, project: Any) -> bool:
 
 def _as_json(plan: Any, written: Sequence[str]) -> dict[str, Any]:
     return {
+        "schema": "neuronport/port/1",
         "files": [
             {"path": item.path, "new": item.before is None, "written": item.path in written}
             for item in plan.rewritten

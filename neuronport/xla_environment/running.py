@@ -86,9 +86,7 @@ def run(
             )
         except children.NotStartedError as error:
             raise XlaEnvironmentError(str(error)) from None
-        return Done(
-            _rows(rows), ended.why, ended.tail, ended.seconds, ended.text, ended.peak
-        )
+        return Done(_rows(rows), ended.why, ended.tail, ended.seconds, ended.text, ended.peak)
 
 
 def _rows(file: Path) -> tuple[dict[str, Any], ...]:
