@@ -33,13 +33,13 @@ XLA = os.environ.get("NEURONPORT_XLA_PYTHON", "")
 
 
 def test_what_inputs_hold_goes_along(tmp_path: Path) -> None:
-    from neuronport.graph.lowering.worker import _Graph
+    from neuronport.graph.lowering.program import Graph
 
     values = tmp_path / "values"
     record = run(Request(str(SELECTIVE), seconds=240, modes=("inference", "training")), values)
     for data in record.raw["graphs"]:
         assert not data["unvalued"]
-        held = dict(_Graph(data, str(values)).inputs())
+        held = dict(Graph(data, str(values)).inputs())
         assert set(held) == {row["name"] for row in data["inputs"]}
         assert all("offset" in row for row in data["inputs"])
         assert held["mask"].tolist() == [True, False, True, True, False, True]
@@ -47,49 +47,49 @@ def test_what_inputs_hold_goes_along(tmp_path: Path) -> None:
         assert weight.shape == (8, 8)
         assert 0 < weight.abs().max() < 1  # initialised, as no tensor without storage is
         held["mask"].zero_()  # and the file stays as it is
-    again = dict(_Graph(record.raw["graphs"][0], str(values)).inputs())
+    again = dict(Graph(record.raw["graphs"][0], str(values)).inputs())
     assert again["mask"].any()
 
 
 def test_the_calls_of_a_graph_run_on_any_torch(tmp_path: Path) -> None:
     """The CPU stands in for the device: names, references, sizes that depend on values."""
-    from neuronport.graph.lowering import worker
+    from neuronport.graph.lowering import program
 
     values = tmp_path / "values"
     record = run(Request(str(SELECTIVE), seconds=240, modes=("training",)), values)
     (data,) = record.raw["graphs"]
-    graph = worker._Graph({**data, "outputs": data["gradients"]}, str(values))
+    graph = program.Graph({**data, "outputs": data["gradients"]}, str(values))
     known: dict[str, Any] = dict(graph.inputs())
     cpu = torch.device("cpu")
     with torch.no_grad():
         for node in graph.nodes:
-            args = worker.resolved(node.get("args", []), known, cpu, graph)
+            args = program.resolved(node.get("args", []), known, cpu, graph)
             kwargs = {
-                k: worker.resolved(v, known, cpu, graph) for k, v in node.get("kwargs", {}).items()
+                k: program.resolved(v, known, cpu, graph) for k, v in node.get("kwargs", {}).items()
             }
-            known[node["name"]] = worker.function(node["operator"])(*args, **kwargs)
+            known[node["name"]] = program.function(node["operator"])(*args, **kwargs)
             graph.learn(node, known[node["name"]])
     assert 4 in graph.symbols.values()
-    gradients = [worker.resolved(g, known, cpu, graph) for g in graph.data["outputs"]]
+    gradients = [program.resolved(g, known, cpu, graph) for g in graph.data["outputs"]]
     assert {tuple(g.shape) for g in gradients} == {(8, 8), (8,), (4, 8), (4,)}
 
 
 def test_what_cannot_be_had_is_named() -> None:
-    from neuronport.graph.lowering import worker
+    from neuronport.graph.lowering import program
 
-    with pytest.raises(worker.MissingError):
-        worker.function("aten::no_such_operator.default")
-    with pytest.raises(worker.MissingError):
-        worker.function("nowhere::nothing")
-    with pytest.raises(worker.UnknownValueError, match="over graphs"):
-        worker.function("higher_order::cond")
-    graph = worker._Graph({"nodes": [], "outputs": [], "inputs": []}, "")
-    with pytest.raises(worker.UnknownValueError, match="x is not known"):
-        worker.resolved([{"ref": "x"}], {}, torch.device("cpu"), graph)
+    with pytest.raises(program.MissingError):
+        program.function("aten::no_such_operator.default")
+    with pytest.raises(program.MissingError):
+        program.function("nowhere::nothing")
+    with pytest.raises(program.UnknownValueError, match="over graphs"):
+        program.function("higher_order::cond")
+    graph = program.Graph({"nodes": [], "outputs": [], "inputs": []}, "")
+    with pytest.raises(program.UnknownValueError, match="x is not known"):
+        program.resolved([{"ref": "x"}], {}, torch.device("cpu"), graph)
     graph.symbols["u0"] = 3
-    assert worker.resolved({"symbol": "2*u0 + 1"}, {}, torch.device("cpu"), graph) == 7
-    with pytest.raises(worker.UnknownValueError, match="u1"):
-        worker.resolved({"symbol": "u0*u1"}, {}, torch.device("cpu"), graph)
+    assert program.resolved({"symbol": "2*u0 + 1"}, {}, torch.device("cpu"), graph) == 7
+    with pytest.raises(program.UnknownValueError, match="u1"):
+        program.resolved({"symbol": "u0*u1"}, {}, torch.device("cpu"), graph)
 
 
 # -- calls that end their process -------------------------------------------------------------------

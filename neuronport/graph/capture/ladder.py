@@ -11,6 +11,7 @@ Every failure is listed with the user's line.
 from __future__ import annotations
 
 import contextlib
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,8 @@ class Captured:
     """What it was called with: arguments and keyword arguments."""
     unvalued: str = ""
     """Why its inputs' values could not be kept."""
+    seconds: float = 0.0
+    """What capturing it took, attempts that failed among it."""
 
 
 @dataclass
@@ -54,6 +57,8 @@ class Attempt:
     failures: list[dict[str, Any]] = field(default_factory=list)
     breaks: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+    """When what is being captured began to be."""
 
     def failed(self, step: str, graph: str, error: BaseException, module: str = "") -> None:
         frames = sites.of_exception(error)
@@ -195,6 +200,7 @@ def _one(builder: Builder, given: InputSet, attempt: Attempt, training: bool) ->
     """Captures one call, as far down the ladder as it takes."""
     mode = "training" if training else "inference"
     name = given.name
+    attempt.began = time.monotonic()
     module = builder.module()
     module.train(training)
     program = _step(
@@ -234,7 +240,9 @@ def _keep(
 ) -> None:
     record = nodes.GraphRecord(name, attempt.numbers)
     nodes.of_exported(program, record, cache)
-    attempt.graphs.append(Captured(name, mode, how, record, program, module, arguments))
+    graph = Captured(name, mode, how, record, program, module, arguments)
+    graph.seconds = time.monotonic() - attempt.began
+    attempt.graphs.append(graph)
 
 
 def _step(step: str, attempt: Attempt, graph: str, run: Callable[[], Any], module: str = "") -> Any:
@@ -364,6 +372,7 @@ def _parts(
             pending = [f"{path}.{n}" for n, _ in part.named_children()] + pending
             continue
         tried += 1
+        attempt.began = time.monotonic()
         args, kwargs = calls[path]
 
         def run(

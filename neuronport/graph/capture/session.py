@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 import torch
@@ -64,6 +65,7 @@ def captured(request: dict[str, Any]) -> dict[str, Any]:
                 "module": g.module,
                 "loss": getattr(g, "loss", ""),
                 "unvalued": g.unvalued,
+                "seconds": round(g.seconds, 4),
                 **g.record.as_json(),
             }
             for g in attempt.graphs
@@ -113,7 +115,9 @@ def _mode(
         del attempt.graphs[first:]
         for forward in forwards:
             program = forward.program
+            began = time.monotonic()
             _train(builder, model, attempt, forward, given)
+            forward.seconds += time.monotonic() - began
             _stored(store, builder, attempt, forward, program, training_)
 
 
