@@ -55,7 +55,7 @@ def below(audit: AuditResult, before: str, keep: Collection[str] = ()) -> AuditR
             replace(
                 finding,
                 location=replace(finding.location, path=moved(finding.location.path)),
-                related=tuple(replace(r, path=moved(r.path)) for r in finding.related),
+                related=tuple(r._replace(path=moved(r.path)) for r in finding.related),
             )
             for finding in findings
         ]

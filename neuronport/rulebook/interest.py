@@ -40,12 +40,12 @@ def interest(book: Rulebook) -> Interest:
         if detector.modules:
             modules.append(f"(?:{detector.modules})")
         if detector.strings:
-            strings.append(f"(?:{detector.strings})")
+            strings.append(detector.strings)
     return Interest(
         frozenset(roots),
         frozenset(methods),
         frozenset(keywords),
-        "|".join(sorted(set(strings))) or r"(?!)",
+        tuple(sorted(set(strings))),
         frozenset(names),
         frozenset(operands),
         "|".join(sorted(set(modules))) or r"(?!)",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from neuronport import detectors
-from neuronport.detectors import Hit
+from neuronport.detectors import Detector, Hit
 from neuronport.findings import (
     Confidence,
     Context,
@@ -61,6 +61,7 @@ class Judge:
         self._listeners = Listeners(
             d for d in detectors.all_detectors().values() if d.rule in book.rules
         )
+        self._routes: dict[tuple[str, str], tuple[bool, tuple[Detector, ...]]] = {}
         self._paths = frozenset(t.path for t in self.targets)
         self._missing = frozenset.intersection(
             *(book.missing.get(path, frozenset()) for path in {t.path for t in self.targets})
@@ -82,14 +83,18 @@ class Judge:
         view = ModuleView(facts, self.index, self.missing, self._paths)
         found: dict[tuple[Span, str], Finding] = {}
         canonical, listeners, summary = self.index.canonical, self._listeners, view.summary
+        route = self._route
         for event in facts.events:
             name = event.name
             if event.kind == "use":
                 name = canonical(name, summary)
-            if may_match(event.kind, name, self.book):
+            row, heard = route(event.kind, name)
+            if row:
                 for match in matches(event, view, self.book):
                     self._keep(found, self._row(match, event, view, lines, role))
-            for detector in listeners.to(event, name):
+            if event.kwargs:
+                heard = listeners.by_keyword(event, heard)
+            for detector in heard:
                 for hit in detector.check(event, view):
                     self._keep(
                         found,
@@ -101,6 +106,14 @@ class Judge:
         findings = [f for f in kept if not f.is_reference]
         references = [f for f in kept if f.is_reference]
         return findings, references
+
+    def _route(self, kind: str, name: str) -> tuple[bool, tuple[Detector, ...]]:
+        """Whether a row may speak of an event, and the detectors that hear of it."""
+        known = self._routes.get((kind, name))
+        if known is None:
+            known = (may_match(kind, name, self.book), self._listeners.named(kind, name))
+            self._routes[kind, name] = known
+        return known
 
     def _without_superseded(self, found: list[Finding]) -> list[Finding]:
         """Leave out what a finding around it says better."""

@@ -4,7 +4,7 @@ takes: what is asked of a name is asked once."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from neuronport.detectors import Detector
 from neuronport.readers.python.facts import Event
@@ -16,7 +16,6 @@ class Listeners:
     def __init__(self, chosen: Iterable[Detector]) -> None:
         self._by_kind: dict[str, list[Detector]] = {}
         self._keywords: dict[str, dict[str, list[Detector]]] = {}
-        self._names: dict[tuple[str, str], tuple[Detector, ...]] = {}
         self._patterns: dict[str, re.Pattern[str]] = {}
         for detector in chosen:
             if detector.pattern:
@@ -27,27 +26,22 @@ class Listeners:
                     by_keyword = self._keywords.setdefault(kind, {})
                     by_keyword.setdefault(keyword, []).append(detector)
 
-    def to(self, event: Event, name: str) -> Sequence[Detector]:
-        """The detectors for an event; ``name`` is its name, canonical where it is a dotted one."""
-        key = (event.kind, name)
-        found = self._names.get(key)
-        if found is None:
-            found = self._names[key] = self._named(*key)
-        if not event.kwargs:
-            return found
+    def by_keyword(self, event: Event, heard: tuple[Detector, ...]) -> tuple[Detector, ...]:
+        """Those who hear of an event anyway, and those who do for a keyword it has."""
         by_keyword = self._keywords.get(event.kind)
         if by_keyword is None:
-            return found
+            return heard
         more = {
             detector.rule: detector
             for keyword, _ in event.kwargs
             for detector in by_keyword.get(keyword or "", ())
         }
-        for detector in found:
+        for detector in heard:
             more.pop(detector.rule, None)
-        return [*found, *more.values()] if more else found
+        return (*heard, *more.values()) if more else heard
 
-    def _named(self, kind: str, name: str) -> tuple[Detector, ...]:
+    def named(self, kind: str, name: str) -> tuple[Detector, ...]:
+        """The detectors for events of a kind; ``name``: canonical where it is a dotted one."""
         last = name.rpartition(".")[2]
         return tuple(d for d in self._by_kind.get(kind, ()) if self._wants(d, kind, name, last))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 
 from neuronport.readers.python.facts import (
@@ -16,15 +16,17 @@ from neuronport.readers.python.facts import (
     ModuleFacts,
     Scope,
     Value,
+    made,
     module_id,
 )
 from neuronport.workspace import Modules
 
 _MAX_HOPS = 24
 _MAX_BASES = 64
-_KEPT_ROWS = 64
+_KEPT_ROWS = 256
 _KEPT_SUMMARIES = 400
 """Modules kept thawed; others are thawed again when they are asked for."""
+_UNCUT = ("", "")
 MOST_CALLERS = 64
 """No answer says more."""
 
@@ -33,6 +35,8 @@ class Summary:
     """What other modules may ask about one module."""
 
     __slots__ = (
+        "_frozen",
+        "_used",
         "classes",
         "definitions",
         "exports",
@@ -43,6 +47,10 @@ class Summary:
         "scopes",
         "stars",
     )
+
+    _frozen: dict[str, bytes]
+    """What has not been asked for yet; most that ask want no more than the exports."""
+    _used: set[str]
 
     def __init__(self, facts: ModuleFacts) -> None:
         self.path = facts.path
@@ -63,7 +71,11 @@ class Summary:
 
     def packages(self) -> set[str]:
         """The packages whose names the module has at its top."""
-        return self._packages(self.exports)
+        try:
+            return self._used
+        except AttributeError:
+            self._used = self._packages(self.exports)
+            return self._used
 
     @staticmethod
     def _packages(exports: Mapping[str, Value]) -> set[str]:
@@ -74,7 +86,8 @@ class Summary:
         }
 
     def freeze(self) -> bytes:
-        return marshal.dumps(self._plain())
+        path, module, exports, stars, *rest = self._plain()
+        return marshal.dumps((path, module, exports, stars, [marshal.dumps(part) for part in rest]))
 
     def digest(self, calls: bytes) -> bytes:
         """Of all that others may ask, with the frozen calls; what is frozen may be other bytes for
@@ -104,20 +117,35 @@ class Summary:
                 name = _callee_name(callee, self)
                 if name:
                     hot = not hot_loops.isdisjoint(loops)
-                    rows.append((caller.partition("#")[0], name, args, kwargs, line, hot))
+                    row = (caller.partition("#")[0], args, kwargs, line, hot)
+                    # Version 2: the same bytes for the same, so that they may be compared.
+                    rows.append((name, marshal.dumps(row, 2)))
         return marshal.dumps(rows) if rows else b""
 
     @classmethod
     def thaw(cls, frozen: bytes) -> Self:
-        data = marshal.loads(frozen)
         self = cls.__new__(cls)
-        self.path, self.module, self.exports, self.stars = data[:4]
-        self.functions = {k: Function(*v) for k, v in data[4].items()}
-        self.classes = {k: Class(*v) for k, v in data[5].items()}
-        self.definitions = [Definition._make(v) for v in data[6]]
-        self.scopes = [Scope(*v) for v in data[7]]
-        self.guards = [Guard(*v) for v in data[8]]
+        self.path, self.module, self.exports, self.stars, parts = marshal.loads(frozen)
+        self._frozen = dict(zip(_THAW, parts, strict=True))
         return self
+
+    def __getattr__(self, name: str) -> Any:
+        thaw = _THAW.get(name)
+        if thaw is None:
+            raise AttributeError(name)
+        part = thaw(marshal.loads(self._frozen.pop(name)))
+        setattr(self, name, part)
+        return part
+
+
+_THAW: Mapping[str, Callable[[Any], Any]] = {
+    "functions": lambda part: dict(zip(part, made(Function, part.values()), strict=True)),
+    "classes": lambda part: dict(zip(part, made(Class, part.values()), strict=True)),
+    "definitions": partial(made, Definition),
+    "scopes": partial(made, Scope),
+    "guards": partial(made, Guard),
+}
+"""The parts of a summary that are thawed when they are asked for, in the order of ``_plain``."""
 
 
 def _callee_name(callee: Value, module: Summary) -> str:
@@ -164,11 +192,13 @@ class TreeIndex:
         self._frozen = frozen
         self._modules = modules
         self._thawed: dict[str, Summary] = {}
+        self._before: dict[str, Summary] = {}
+        """Thawed longer ago; those not asked for until as many more are thawed are let go."""
         self._canonical: dict[tuple[str, str], str] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         self.heads = import_heads(modules)
         self._split: dict[str, tuple[str, str] | None] = {}
-        self._rows: dict[str, list[Any]] = {}
+        self._rows: dict[str, list[tuple[str, bytes]]] = {}
         self._ancestors: dict[str, list[str]] = {}
         self._starred: dict[tuple[str, str], dict[str, str]] = {}
 
@@ -179,16 +209,22 @@ class TreeIndex:
     def _module(self, name: str) -> Summary | None:
         found = self._thawed.get(name)
         if found is None:
-            frozen = self._summary(name)
-            if frozen is None:
-                return None
-            if len(self._thawed) >= _KEPT_SUMMARIES:
-                self._thawed.clear()
-            found = self._thawed[name] = Summary.thaw(frozen)
+            found = self._before.pop(name, None)
+            if found is None:
+                frozen = self._summary(name)
+                if frozen is None:
+                    return None
+                found = Summary.thaw(frozen)
+            if len(self._thawed) >= _KEPT_SUMMARIES // 2:
+                self._before, self._thawed = self._thawed, {}
+            self._thawed[name] = found
         return found
 
     def _names(self) -> Iterable[str]:
         return self._frozen
+
+    def _has(self, name: str) -> bool:
+        return name in self._frozen
 
     def _summary(self, name: str) -> bytes | None:
         frozen = self._frozen.get(name)
@@ -204,9 +240,9 @@ class TreeIndex:
         """The module that a name of the tree begins with (the longest), and the rest."""
         if dotted[:1] != "@":
             return None
-        if dotted not in self._split:
-            self._split[dotted] = self._cut(dotted)
-        known = self._split[dotted]
+        known = self._split.get(dotted, _UNCUT)
+        if known is _UNCUT:
+            known = self._split[dotted] = self._cut(dotted)
         if known is None:
             return None
         module = self._module(known[0])
@@ -216,7 +252,7 @@ class TreeIndex:
     def _cut(self, dotted: str) -> tuple[str, str] | None:
         head, rest = dotted, ""
         while head:
-            if self._module(head) is not None:
+            if self._has(head):
                 return head, rest
             head, _, last = head.rpartition(".")
             rest = f"{last}.{rest}" if rest else last
@@ -357,14 +393,14 @@ class TreeIndex:
             blob = self._calls(name)
             if not blob:
                 continue
-            for i, callee in self._edges(name, marshal.loads(blob)):
+            for i, callee in self._edges(name, self._call_rows(name)):
                 result.setdefault(callee, []).append((name, i))
         return result
 
     def _edges(self, module: str, calls: Iterable[Any]) -> Iterator[tuple[int, str]]:
         """Which of a module's calls are of something in the tree, and of what."""
         for i, row in enumerate(calls):
-            callee = self.method_home(self.canonical_in(row[1], module))
+            callee = self.method_home(self.canonical_in(row[0], module))
             if callee[:1] == "@":
                 yield i, callee
 
@@ -386,17 +422,18 @@ class TreeIndex:
         """The calls in the tree of a function of the tree, the first of them."""
         result = []
         for module, i in self._callers.get(dotted, ())[: min(most, MOST_CALLERS)]:
-            rows = self._call_rows(module)
-            caller, _, args, kwargs, line, hot = rows[i]
+            caller, args, kwargs, line, hot = marshal.loads(self._call_rows(module)[i][1])
             result.append(Call(module, caller, args, kwargs, line, hot))
         return result
 
-    def _call_rows(self, module: str) -> list[Any]:
-        if module not in self._rows:
+    def _call_rows(self, module: str) -> list[tuple[str, bytes]]:
+        """The name of what is called, and the call, frozen."""
+        rows = self._rows.get(module)
+        if rows is None:
             if len(self._rows) > _KEPT_ROWS:
                 self._rows.clear()
-            self._rows[module] = marshal.loads(self._calls(module))
-        return self._rows[module]
+            rows = self._rows[module] = marshal.loads(self._calls(module))
+        return rows
 
     def ancestors(self, dotted: str) -> list[str]:
         """Dotted names of a class and all its bases, in and outside of the tree, nearest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from neuronport.data import data_folder
@@ -45,6 +45,7 @@ def table() -> Mapping[str, Any]:
     }
 
 
+@lru_cache(maxsize=1 << 16)
 def constructed(dotted: str) -> str:
     """The kind that calling ``dotted`` gives."""
     data = table()

@@ -102,6 +102,9 @@ class RecordingIndex(TreeIndex):
     def _names(self) -> Iterable[str]:
         return self.digests
 
+    def _has(self, name: str) -> bool:
+        return name in self.digests
+
     def _module(self, name: str) -> Summary | None:
         found = self._thawed.get(name)
         if found is None:
@@ -326,7 +329,7 @@ class RecordingIndex(TreeIndex):
         calls = marshal.loads(blob) if blob else []
         rows = []
         for i, callee in self._edges(name, calls):
-            caller, _, args, kwargs, line, hot = calls[i]
+            caller, args, kwargs, line, hot = marshal.loads(calls[i][1])
             plain = self._watched(name).placeless((caller, args, kwargs, hot), line)
             rows.append((callee, i, _mark(plain)))
         self._kept.keep_edges(name, rows, self.needs(), self)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from neuronport.findings import Related
 from neuronport.readers.python.facts import Function, Value
@@ -19,8 +18,7 @@ MAX_CALLERS = 12
 _MAX_CALLER_DEPTH = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(NamedTuple):
     """One thing a value can be, where following ends: a constant, a name, a call …"""
 
     module: Summary

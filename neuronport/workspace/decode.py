@@ -95,7 +95,11 @@ def encode(decoded: Decoded) -> bytes:
 
 def split_lines(text: str) -> list[str]:
     """Lines with their ends, as Python counts them: a form feed or U+2028 ends no line."""
-    return _LINE.findall(text)
+    if "\r" in text:
+        return _LINE.findall(text)
+    lines = [f"{line}\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
 
 
 def _decode(data: bytes, encoding: str, bom: bool) -> Decoded:

@@ -55,6 +55,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 
 
 def _sure(name: str, part: str, view: ModuleView) -> Confidence | None:
+    if not (_CUDA.search(part) or _EXTENSION.match(part)):
+        return None
     root = name.lstrip("@").partition(".")[0]
     if root in _OTHERS or view.index.module(name) is not None or not view.imports("torch"):
         return None
@@ -63,6 +65,4 @@ def _sure(name: str, part: str, view: ModuleView) -> Confidence | None:
         found = view.index.split(name)
         if found is not None and (found[1] != part or part in found[0].exports):
             return None
-    if _CUDA.search(part):
-        return Confidence.LIKELY
-    return Confidence.LIKELY if _EXTENSION.match(part) else None
+    return Confidence.LIKELY

@@ -113,11 +113,20 @@ _ANSWERS: dict[tuple[str, str, str | None, str], operators.Answer] = {}
 def _lookup(
     spelling: str, target: Target | str, stage: str | None, call: CallFacts
 ) -> operators.Answer:
-    key = (spelling, str(target), stage, repr(call))
+    key = (spelling, str(target), stage, _plain(call))
     answer = _ANSWERS.get(key)
     if answer is None:
         answer = _ANSWERS[key] = operators.lookup(spelling, target, stage=stage, call=call)
     return answer
+
+
+def _plain(call: CallFacts) -> str:
+    """All that a source line ever tells of a call, as text."""
+    told = [
+        (name, "?" if a.value is operators.UNKNOWN else repr(a.value))
+        for name, a in call.arguments.items()
+    ]
+    return f"{call.complete} {told}"
 
 
 @cache
@@ -208,6 +217,20 @@ def _tensors(spelling: str) -> frozenset[str]:
     return frozenset(tensors | {"self", "input"})
 
 
+@cache
+def _only_tensors(spelling: str) -> frozenset[int]:
+    """The positions at which every overload takes a tensor: what stands there is no literal."""
+    index = operators.shared()
+    kinds: list[set[str]] = []
+    for name in _reached(spelling):
+        own = [p[1] for p in (index.body(name) or {}).get("parameters", ()) if not p[4]]
+        for i, kind in enumerate(own):
+            if i == len(kinds):
+                kinds.append(set())
+            kinds[i].add(kind)
+    return frozenset(i for i, found in enumerate(kinds) if found == {"T"})
+
+
 # ---- what is known of the call ------------------------------------------------------------------
 
 
@@ -260,7 +283,15 @@ def _call(event: Event, spelling: str, view: ModuleView) -> CallFacts | None:
     args = event.args or ()
     if any(a is not None and a[0] == "starred" for a in args):
         return None
-    known = [_argument(a, view) for a in args]
+    if spelling.startswith("torch.nn."):
+        # Of what has no name here, nothing but that it is there is used.
+        known = [Argument() for _ in args]
+    else:
+        own = _only_tensors(spelling)
+        offset = event.kind == "method"
+        known = [
+            Argument() if i + offset in own else _argument(a, view) for i, a in enumerate(args)
+        ]
     keywords = {k: _argument(v, view) for k, v in event.kwargs if k is not None}
     complete = len(keywords) == len(event.kwargs)
     if event.kind == "method":

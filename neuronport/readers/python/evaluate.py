@@ -12,6 +12,7 @@ import ast
 import builtins
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from neuronport.readers.python.facts import (
@@ -26,6 +27,7 @@ from neuronport.readers.python.facts import (
     Scope,
     Value,
 )
+from neuronport.readers.python.scan import searcher
 
 _BUILTINS = frozenset(dir(builtins))
 _MAX_ITEMS = 64
@@ -106,6 +108,9 @@ def read_module(
     return reader.facts
 
 
+_searcher = cache(searcher)
+
+
 class _Reader:
     def __init__(
         self,
@@ -128,7 +133,7 @@ class _Reader:
         self.keywords = interest.keywords
         self.names = interest.names
         self.operands = interest.operands
-        self.search = interest.compiled().search
+        self.search = _searcher(interest.strings)
         self.defs: list[Any] = self.facts.definitions
         self.emit: Callable[[Any], None] = self.facts.events.append
         self.env: dict[str, Value] = {}

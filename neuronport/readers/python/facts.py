@@ -38,11 +38,12 @@ Values (``Value``) are symbolic; ``None`` is "not known". The first item is the 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+_Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
 FACTS_FORM = 7
@@ -60,8 +61,8 @@ class Interest:
     """Names of methods and attributes on values: ``cuda``, ``is_cuda`` …"""
     keywords: frozenset[str]
     """Keyword arguments of any call: ``pin_memory`` …"""
-    strings: str
-    """A regular expression that every string of interest matches (``re.search``)."""
+    strings: tuple[str, ...]
+    """Regular expressions: every string of interest matches one (``re.search``)."""
     names: frozenset[str] = frozenset()
     """Names of parameters, flags and variables of interest: ``use_cuda`` …"""
     operands: frozenset[str] = frozenset()
@@ -75,15 +76,12 @@ class Interest:
             ",".join(sorted(self.roots)),
             ",".join(sorted(self.methods)),
             ",".join(sorted(self.keywords)),
-            self.strings,
+            "|".join(self.strings),
             ",".join(sorted(self.names)),
             self.modules,
             ",".join(sorted(self.operands)),
         )
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-    def compiled(self) -> re.Pattern[str]:
-        return re.compile(self.strings)
 
 
 MODULE_BODY = "<module>"
@@ -240,6 +238,11 @@ class Class(NamedTuple):
     end_line: int
 
 
+def made(form: type[_Row], rows: Iterable[tuple[Any, ...]]) -> list[_Row]:
+    """Plain rows of the right length as named ones, without a step of Python for each."""
+    return list(map(partial(tuple.__new__, form), rows))
+
+
 @dataclass
 class ModuleFacts:
     path: str
@@ -293,13 +296,13 @@ class ModuleFacts:
             lines,
             exports,
             stars,
-            {k: Function(*v) for k, v in functions.items()},
-            {k: Class(*v) for k, v in classes.items()},
-            [Definition._make(v) for v in definitions],
-            [Scope(*v) for v in scopes],
-            [Guard(*v) for v in guards],
-            [Loop(*v) for v in loops],
-            [Ctx(*v) for v in contexts],
-            [Event._make(e) for e in events],
+            dict(zip(functions, made(Function, functions.values()), strict=True)),
+            dict(zip(classes, made(Class, classes.values()), strict=True)),
+            made(Definition, definitions),
+            made(Scope, scopes),
+            made(Guard, guards),
+            made(Loop, loops),
+            made(Ctx, contexts),
+            made(Event, events),
             comments,
         )
