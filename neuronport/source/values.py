@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from neuronport.findings import Related
@@ -38,24 +38,18 @@ class Resolver:
 
     def follow(self, module: Summary, value: Value) -> tuple[Atom, ...]:
         """Everything ``value`` can be; an empty tuple or an atom of ``None``: not known."""
-        if value is not None and value[0] == "const":
+        if value is None or value[0] == "const":
             # Not remembered: False and 0 are equal, and the one would be taken for the other.
             return (Atom(module, value),)
-        try:
-            key = (module.module, value)
-            known = self._memo.get(key)
-        except TypeError:  # pragma: no cover - values are hashable by construction
-            return ()
+        key = (module.module, value)
+        known = self._memo.get(key)
         if known is None:
             self._memo[key] = ()  # a cycle ends here
-            atoms: list[Atom] = []
             outer, self._steps = self._steps, 0
-            for atom in self._atoms(module, value, (), 0, set()):
-                if atom not in atoms:
-                    atoms.append(atom)
-                if len(atoms) >= _MAX_ATOMS:
-                    break
+            atoms = self._atoms(module, value, (), 0, set())
             self._steps = outer
+            if len(atoms) > 1:
+                atoms = _different(atoms)
             known = self._memo[key] = tuple(atoms)
         return known
 
@@ -101,68 +95,60 @@ class Resolver:
         chain: tuple[Related, ...],
         depth: int,
         seen: set[tuple[str, Value]],
-    ) -> Iterator[Atom]:
+    ) -> list[Atom]:
+        """``seen``: what is being followed; it is as it was when this returns."""
         if value is None:
-            yield Atom(module, None, chain)
-            return
+            return [Atom(module, None, chain)]
         tag = value[0]
         if tag == "const":
-            yield Atom(module, value, chain)
-            return
+            return [Atom(module, value, chain)]
         self._steps += 1
         if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
-            yield Atom(module, None, chain)
-            return
-        key = (module.module, value)
-        if key in seen:
-            return
-        seen = seen | {key}
+            return [Atom(module, None, chain)]
         follow = _FOLLOW.get(tag)
         if follow is None:
-            yield Atom(module, value, chain)
-            return
-        yield from follow(self, module, value, chain, depth + 1, seen)
+            return [Atom(module, value, chain)]
+        key = (module.module, value)
+        if key in seen:
+            return []
+        seen.add(key)
+        found: list[Atom] = follow(self, module, value, chain, depth + 1, seen)
+        seen.discard(key)
+        return found
+
+    def _each(
+        self, module: Summary, values: Iterable[Value], chain: Any, depth: int, seen: Any
+    ) -> list[Atom]:
+        atoms: list[Atom] = []
+        for value in values:
+            atoms += self._atoms(module, value, chain, depth, seen)
+        return atoms
 
     def _variable(
         self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
+    ) -> list[Atom]:
         definition = module.definitions[value[1]]
         step = Related(module.path, definition.line, f"assigned to {definition.name}")
         if definition.value is None and definition.annotation is not None:
-            yield Atom(module, ("annotated", definition.annotation), (*chain, step))
-            return
-        yield from self._atoms(module, definition.value, (*chain, step), depth, seen)
+            return [Atom(module, ("annotated", definition.annotation), (*chain, step))]
+        return self._atoms(module, definition.value, (*chain, step), depth, seen)
 
-    def _any(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
-        for item in value[1]:
-            yield from self._atoms(module, item, chain, depth, seen)
+    def _any(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
+        return self._each(module, value[1], chain, depth, seen)
 
-    def _if(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> Iterator[Atom]:
-        yield from self._atoms(module, value[2], chain, depth, seen)
-        yield from self._atoms(module, value[3], chain, depth, seen)
+    def _if(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
+        return self._each(module, value[2:4], chain, depth, seen)
 
-    def _bool(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
-        for item in value[2]:
-            yield from self._atoms(module, item, chain, depth, seen)
+    def _bool(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
+        return self._each(module, value[2], chain, depth, seen)
 
-    def _tried(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
-        yield from self._atoms(module, value[2], chain, depth, seen)
-        yield from self._atoms(module, value[3], chain, depth, seen)
+    def _tried(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
+        return self._each(module, value[2:4], chain, depth, seen)
 
-    def _await(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
-        yield from self._atoms(module, value[1], chain, depth, seen)
+    def _await(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
+        return self._atoms(module, value[1], chain, depth, seen)
 
-    def _ref(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
+    def _ref(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         dotted = self.index.canonical(value[1], module)
         found = self.index.split(dotted)
         if found is not None:
@@ -172,28 +158,25 @@ class Resolver:
                 inner = owner.exports[name]
                 if inner is not None and inner[0] != "ref":
                     step = Related(owner.path, self._line(owner, inner), f"{name} is defined")
-                    yield from self._atoms(owner, inner, (*chain, step), depth, seen)
-                    return
+                    return self._atoms(owner, inner, (*chain, step), depth, seen)
             if tail and "." not in tail:
                 cls = owner.classes.get(f"{owner.module}.{name}")
                 if cls is not None and tail in cls.attributes:
+                    atoms: list[Atom] = []
                     for item in cls.attributes[tail]:
                         if item is not None and item[0] == "ref":
-                            yield Atom(owner, item, chain)
+                            atoms.append(Atom(owner, item, chain))
                         else:
-                            yield from self._atoms(owner, item, chain, depth, seen)
-                    return
-        yield Atom(module, ("ref", dotted), chain)
+                            atoms += self._atoms(owner, item, chain, depth, seen)
+                    return atoms
+        return [Atom(module, ("ref", dotted), chain)]
 
-    def _star(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
+    def _star(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         """A name that only a star import can have brought."""
         home = self.index.starred(module, value[1])
         if home:
-            yield from self._atoms(module, ("ref", f"{home}.{value[1]}"), chain, depth, seen)
-            return
-        yield Atom(module, value, chain)
+            return self._atoms(module, ("ref", f"{home}.{value[1]}"), chain, depth, seen)
+        return [Atom(module, value, chain)]
 
     def _line(self, module: Summary, value: Value) -> int:
         if value is not None and value[0] == "v":
@@ -202,19 +185,16 @@ class Resolver:
             return self._line(module, value[1][0])
         return 1
 
-    def _attr(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
+    def _attr(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         _, base, name = value
+        atoms: list[Atom] = []
         # The base is followed once for all that is read from it.
         for atom in self._within(module, base, seen):
             inner = atom.value
             if inner is None:
-                yield Atom(module, value, chain)
+                atoms.append(Atom(module, value, chain))
             elif inner[0] == "ref":
-                yield from self._atoms(
-                    atom.module, ("ref", f"{inner[1]}.{name}"), chain, depth, seen
-                )
+                atoms += self._atoms(atom.module, ("ref", f"{inner[1]}.{name}"), chain, depth, seen)
             elif inner[0] in ("self", "call"):
                 cls = inner[1] if inner[0] == "self" else self._class_of(atom.module, inner)
                 found = False
@@ -227,14 +207,15 @@ class Resolver:
                         for item in values:
                             line = self._line(summary, item)
                             step = Related(summary.path, line, f"self.{name} is set")
-                            yield from self._atoms(summary, item, (*chain, step), depth, seen)
+                            atoms += self._atoms(summary, item, (*chain, step), depth, seen)
                         break
                 if not found:
-                    yield Atom(atom.module, ("attr", inner, name), chain)
+                    atoms.append(Atom(atom.module, ("attr", inner, name), chain))
             elif inner[0] == "const" and inner[1] is None:
                 continue
             else:
-                yield Atom(atom.module, ("attr", inner, name), chain)
+                atoms.append(Atom(atom.module, ("attr", inner, name), chain))
+        return atoms
 
     def _class_of(self, module: Summary, call: Any) -> str:
         """The class of the tree that a call makes an instance of, or ''."""
@@ -245,22 +226,18 @@ class Resolver:
                 return dotted
         return ""
 
-    def _self(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
-        yield Atom(module, value, chain)
+    def _self(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
+        return [Atom(module, value, chain)]
 
-    def _call(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
+    def _call(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         func = value[1]
         if func is None:
-            yield Atom(module, value, chain)
-            return
+            return [Atom(module, value, chain)]
         target = self.callee(module, func)
         if target is not None:
             summary, function = target
             returned = False
+            atoms: list[Atom] = []
             if not function.yields:
                 step = Related(summary.path, function.line, "returned by a function of the tree")
                 for item in function.returns:
@@ -271,14 +248,14 @@ class Resolver:
                         if atom.value is not None and atom.value[0] == "param":
                             bound = self._argument(function, atom.value, value)
                             if bound is not None:
-                                yield from self._atoms(module, bound, chain, depth, seen)
+                                atoms += self._atoms(module, bound, chain, depth, seen)
                                 continue
-                        yield atom
+                        atoms.append(atom)
             if returned:
-                return
+                return atoms
         if func[0] == "ref":
             value = ("call", ("ref", self.index.canonical(func[1], module)), *value[2:])
-        yield Atom(module, value, chain)
+        return [Atom(module, value, chain)]
 
     def callee(self, module: Summary, func: Value) -> tuple[Summary, Function] | None:
         """The function of the tree that is called, through ``self`` and re-exports."""
@@ -310,35 +287,31 @@ class Resolver:
                 return positional
         return None
 
-    def _param(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
+    def _param(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         function = module.functions.get(value[1])
-        found = False
+        written = False
+        found: list[Atom] = []
         if function is not None:
             for name, default, _annotation, _kind in function.params:
                 if name == value[2] and default is not None and default != ("const", None):
-                    found = True
                     step = Related(module.path, function.line, f"default of parameter {name}")
-                    yield from self._atoms(module, default, (*chain, step), depth, seen)
+                    found += self._atoms(module, default, (*chain, step), depth, seen)
+                    written = True
             if depth <= _MAX_CALLER_DEPTH:
-                for atom in self._passed(module, function, value, chain, depth, seen):
-                    found = True
-                    yield atom
-        if not found:
-            yield Atom(module, value, chain)
+                found += self._passed(function, value, chain, seen)
+        return found if found or written else [Atom(module, value, chain)]
 
-    def _passed(
-        self, module: Summary, function: Function, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
+    def _passed(self, function: Function, value: Any, chain: Any, seen: Any) -> list[Atom]:
         """What the callers in the tree pass for a parameter."""
+        atoms: list[Atom] = []
         for caller, passed, call in self.passed(function, value):
             if passed is not None:
                 step = Related(
                     caller.path, call.line, f"passed as {value[2]} by {_plain(call.caller)}"
                 )
                 for atom in self._within(caller, passed, seen):
-                    yield Atom(atom.module, atom.value, (*chain, step, *atom.chain))
+                    atoms.append(Atom(atom.module, atom.value, (*chain, step, *atom.chain)))
+        return atoms
 
     def passed(self, function: Function, value: Any) -> Iterator[tuple[Summary, Value, Call]]:
         """What each call in the tree passes for a parameter; None: nothing that could be told."""
@@ -352,9 +325,7 @@ class Resolver:
                     written = ("call", None, call.args, call.kwargs, call.line)
                     yield caller, self._argument(function, value, written), call
 
-    def _item(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
+    def _item(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         _, base, index = value
         if index is not None and index[0] == "const":
             for atom in self._atoms(module, base, chain, depth, seen):
@@ -364,45 +335,43 @@ class Resolver:
                 if inner[0] == "dict":
                     for key, item in inner[1]:
                         if key == index:
-                            yield from self._atoms(atom.module, item, atom.chain, depth, seen)
-                            return
+                            return self._atoms(atom.module, item, atom.chain, depth, seen)
                 if inner[0] in ("list", "tuple") and isinstance(index[1], int):
                     items = inner[1]
                     if -len(items) <= index[1] < len(items):
-                        yield from self._atoms(
-                            atom.module, items[index[1]], atom.chain, depth, seen
-                        )
-                        return
+                        return self._atoms(atom.module, items[index[1]], atom.chain, depth, seen)
         elif index is None or index[0] not in ("slice", "tuple"):
             # Which item is not known: any of them.
             for atom in self._atoms(module, base, chain, depth, seen):
                 inner = atom.value
                 if inner is not None and inner[0] == "dict" and inner[1]:
-                    for _, item in inner[1]:
-                        yield from self._atoms(atom.module, item, atom.chain, depth, seen)
-                    return
-        yield Atom(module, value, chain)
+                    items = [item for _, item in inner[1]]
+                    return self._each(atom.module, items, atom.chain, depth, seen)
+        return [Atom(module, value, chain)]
 
-    def _elem(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
+    def _elem(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         for atom in self._atoms(module, value[1], chain, depth, seen):
             inner = atom.value
             if inner is not None and inner[0] in ("list", "tuple", "set"):
-                for item in inner[1]:
-                    yield from self._atoms(atom.module, item, atom.chain, depth, seen)
-                return
-        yield Atom(module, value, chain)
+                return self._each(atom.module, inner[1], atom.chain, depth, seen)
+        return [Atom(module, value, chain)]
 
-    def _unpack(
-        self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
-    ) -> Iterator[Atom]:
+    def _unpack(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         for atom in self._atoms(module, value[1], chain, depth, seen):
             inner = atom.value
             if inner is not None and inner[0] in ("list", "tuple") and value[2] < len(inner[1]):
-                yield from self._atoms(atom.module, inner[1][value[2]], atom.chain, depth, seen)
-                return
-        yield Atom(module, value, chain)
+                return self._atoms(atom.module, inner[1][value[2]], atom.chain, depth, seen)
+        return [Atom(module, value, chain)]
+
+
+def _different(atoms: list[Atom]) -> list[Atom]:
+    kept: list[Atom] = []
+    for atom in atoms:
+        if atom not in kept:
+            kept.append(atom)
+            if len(kept) >= _MAX_ATOMS:
+                break
+    return kept
 
 
 def _plain(dotted: str) -> str:

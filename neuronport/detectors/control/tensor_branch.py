@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import on_host, uses_arrays, uses_torch
 from neuronport.detectors.control._waits import LIKELY, POSSIBLE, reached, tensor
-from neuronport.findings import Confidence
+from neuronport.findings import Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
@@ -44,13 +44,14 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     if value[0] == "call" and value[1] in _HOST_CALLS:
         return
+    # Where it stands is told sooner than what is tested.
+    place = reached(event, view, Confidence.CERTAIN, entries=True)
+    if place is None:
+        return
     sure = _tested(view, value)
     if sure is None:
         return
-    place = reached(event, view, sure, entries=True)
-    if place is None:
-        return
-    confidence, why = place
+    confidence, why = weakest(sure, place[0]), place[1]
     yield Hit(
         event.span,
         f"{_WORDS.get(event.name, 'a test')} reads the tensor {_named(view, value)} on the host, {why}",
