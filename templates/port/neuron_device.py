@@ -6,7 +6,9 @@ machines without CUDA and without Neuron do what they did before: name them in `
 the project is to use them.
 """
 
+import contextlib
 import inspect
+import time
 
 import torch
 
@@ -120,6 +122,109 @@ def is_bf16_supported():
 def half_dtype():
     """float16 where it was float16, bfloat16 on Neuron, which needs no loss scaling with it."""
     return torch.bfloat16 if device_name() == "neuron" else torch.float16
+
+
+def device_rng_state(device=None):
+    """The state of the device's generator; the CPU's where there is only the CPU."""
+    if is_accelerated():
+        return device_module().get_rng_state(*_of(device))
+    return torch.get_rng_state()
+
+
+def device_rng_states():
+    """The states of the generators of all devices; none where there is only the CPU."""
+    if torch.cuda.is_available():
+        return torch.cuda.get_rng_state_all()
+    return [device_rng_state()] if is_accelerated() else []
+
+
+def set_device_rng_state(state, device=None):
+    """Set the device's generator; a state that another kind of device left says nothing to it."""
+    if torch.cuda.is_available():
+        torch.cuda.set_rng_state(state, *_of(device))
+    elif state.numel() == device_rng_state().numel():
+        module = device_module() if is_accelerated() else torch
+        module.set_rng_state(state)
+
+
+def set_device_rng_states(states):
+    """Set the generators of all devices."""
+    if torch.cuda.is_available():
+        torch.cuda.set_rng_state_all(states)
+    elif is_accelerated() and states:
+        set_device_rng_state(states[0])
+
+
+class HostEvent:
+    """Stands in for a CUDA event: the device is done when it is recorded, and the clock is the host's."""
+
+    def __init__(self):
+        self.time = None
+
+    def record(self, stream=None):
+        synchronize()
+        self.time = time.perf_counter()
+
+    def elapsed_time(self, end_event):
+        """Milliseconds."""
+        return (end_event.time - self.time) * 1e3
+
+    def query(self):
+        return True
+
+    def wait(self, stream=None):
+        pass
+
+    def synchronize(self):
+        pass
+
+
+class OneStream:
+    """Stands in for a stream where there is one queue: what comes later waits for what came before."""
+
+    def wait_stream(self, stream):
+        pass
+
+    def wait_event(self, event):
+        pass
+
+    def record_event(self, event=None):
+        event = HostEvent() if event is None else event
+        event.record()
+        return event
+
+    def query(self):
+        return True
+
+    def synchronize(self):
+        synchronize()
+
+
+def device_event(*args, **words):
+    """``torch.cuda.Event(…)`` with CUDA; elsewhere an event by the host's clock."""
+    return torch.cuda.Event(*args, **words) if torch.cuda.is_available() else HostEvent()
+
+
+def device_stream(*args, **words):
+    """``torch.cuda.Stream(…)`` with CUDA; elsewhere the one queue there is."""
+    return torch.cuda.Stream(*args, **words) if torch.cuda.is_available() else OneStream()
+
+
+def current_stream(device=None):
+    """The CUDA stream in use; elsewhere the one queue there is."""
+    return torch.cuda.current_stream(device) if torch.cuda.is_available() else OneStream()
+
+
+def default_stream(device=None):
+    """The CUDA stream that is there from the start; elsewhere the one queue there is."""
+    return torch.cuda.default_stream(device) if torch.cuda.is_available() else OneStream()
+
+
+def on_stream(stream):
+    """A context in which CUDA takes another stream."""
+    if torch.cuda.is_available():
+        return torch.cuda.stream(stream)
+    return contextlib.nullcontext(stream)
 
 
 def set_device(device):

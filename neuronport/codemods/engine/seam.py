@@ -21,6 +21,11 @@ MARK = "the one place of this project that knows which devices there are"
 _NAMES = ("neuron_device", "neuron_seam", "neuron_device_seam")
 
 
+_PIECES = (ast.FunctionDef, ast.ClassDef)
+_MODULES = ("contextlib", "inspect", "time")
+"""Modules of the template that not every function needs."""
+
+
 class _Piece(NamedTuple):
     text: str
     needs: frozenset[str]
@@ -31,7 +36,7 @@ def _template() -> tuple[str, Mapping[str, _Piece]]:
     """The head of the module and its functions, in their order."""
     text = (data_folder("templates") / "port" / "neuron_device.py").read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
-    functions = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)]
+    functions = [n for n in ast.parse(text).body if isinstance(n, _PIECES)]
     names = {f.name for f in functions}
     pieces = {}
     for function in functions:
@@ -63,21 +68,24 @@ def new_module(names: Iterable[str]) -> str:
     """The text of a seam with these functions and what they need."""
     head, pieces = _template()
     wanted = _closure(names)
-    if not any("inspect." in pieces[name].text for name in wanted):
-        head = head.replace("import inspect\n\n", "")
+    there = [m for m in _MODULES if any(f"{m}." in pieces[name].text for name in wanted)]
+    whole = "".join(f"import {m}\n" for m in _MODULES) + "\n"
+    kept = "".join(f"import {m}\n" for m in there)
+    head = head.replace(whole, f"{kept}\n" if kept else "")
     return head + "".join(f"\n\n{p.text}" for name, p in pieces.items() if name in wanted)
 
 
 def extended(text: str, names: Iterable[str], newline: str) -> str:
     """A seam with the functions it lacks added at its end; what is there stays as it is."""
-    there = {n.name for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)}
+    there = {n.name for n in ast.parse(text).body if isinstance(n, _PIECES)}
     pieces = _template()[1]
     missing = _closure(names) - there
     if not missing:
         return text
-    if any("inspect." in pieces[name].text for name in missing) and "import inspect" not in text:
+    lacking = [m for m in _MODULES if f"import {m}{newline}" not in text]
+    for module in lacking:
         pieces = {
-            name: p._replace(text=p.text.replace("inspect.", '__import__("inspect").'))
+            name: p._replace(text=p.text.replace(f"{module}.", f'__import__("{module}").'))
             for name, p in pieces.items()
         }
     added = "".join(f"\n\n{p.text}" for name, p in pieces.items() if name in missing)

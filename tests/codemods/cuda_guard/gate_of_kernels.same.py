@@ -4,8 +4,8 @@ import torch
 def run(x, device):
     if device.type == "cuda":
         torch.cuda.empty_cache()
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
             x = x + 1
     if "cuda" in str(device):
         print("GPU")

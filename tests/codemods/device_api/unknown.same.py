@@ -2,4 +2,4 @@ import torch
 
 print(torch.cuda.get_device_capability())
 graph = torch.cuda.CUDAGraph()
-stream = torch.cuda.Stream()
+name = torch.cuda.get_device_name(0)

@@ -1,0 +1,5 @@
+import torch
+
+
+def cast(x: torch.Tensor):
+    return x.type(torch.cuda.FloatTensor)
