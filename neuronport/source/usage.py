@@ -6,6 +6,9 @@ from neuronport.readers.python.facts import ModuleFacts, Value
 from neuronport.source.kinds import constructed, table
 
 
+_MAX_DEPTH = 5
+
+
 def tensor_params(facts: ModuleFacts) -> frozenset[tuple[str, str]]:
     """``(function, parameter)`` of parameters that are passed to PyTorch as tensors, have methods
     called that only tensors have, or are indexed over several axes where NumPy is not imported."""
@@ -16,15 +19,20 @@ def tensor_params(facts: ModuleFacts) -> frozenset[tuple[str, str]]:
     numpy = any(e.kind == "import" and e.name.partition(".")[0] == "numpy" for e in facts.events)
     found: set[tuple[str, str]] = set()
 
-    def add(value: Value, depth: int = 0) -> None:
-        if value is None or depth > 4:
-            return
-        if value[0] == "param":
-            found.add((value[1], value[2]))
-        elif value[0] == "item":
-            add(value[1], depth + 1)  # what is picked from a tensor is one
-        elif value[0] == "v":
-            add(facts.definitions[value[1]].value, depth + 1)
+    def add(value: Value) -> None:
+        # A loop: a function that calls itself would keep the facts alive, the collector being off.
+        for _ in range(_MAX_DEPTH):
+            if value is None:
+                return
+            if value[0] == "param":
+                found.add((value[1], value[2]))
+                return
+            if value[0] == "item":
+                value = value[1]  # what is picked from a tensor is one
+            elif value[0] == "v":
+                value = facts.definitions[value[1]].value
+            else:
+                return
 
     for event in facts.events:
         if event.kind == "use" and event.role == "call" and event.args:
