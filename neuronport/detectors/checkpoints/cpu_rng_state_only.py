@@ -34,7 +34,9 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         elif (
             "rng_state" in other.name
             and other.name not in _GET | _SET
-            and other.name.startswith(("torch.", "torch_xla."))
+            and (
+                other.name.startswith(("torch.", "torch_xla.")) or "device_rng_state" in other.name
+            )
         ):
             return  # the device's state is kept as well
     yield Hit(
