@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from neuronport import __version__, baseline
+from neuronport import __version__, baseline, causes
 from neuronport.audit import Part
 from neuronport.findings import (
     CONFIDENCE_ORDER,
@@ -45,7 +45,8 @@ def assemble(
     named: frozenset[str] = frozenset(),
 ) -> AuditResult:
     """The result of an audit, ready for the reporters; ``named``: files the user asked for."""
-    findings = [f for f in part.findings if selection.wants(f)]
+    grouped, reached = causes.group(part.findings, part.reaches)
+    findings = [f for f in grouped if selection.wants(f)]
     references = [f for f in part.references if selection.wants(f)]
     suppressed = [f for f in part.suppressed if selection.wants(f)]
     findings, baselined = baseline.split(findings, known)
@@ -86,6 +87,7 @@ def assemble(
             for rule in sorted({f.rule for f in (*findings, *references, *suppressed, *baselined)})
             if (spec := book.get(rule)) is not None
         },
+        reaches=reached,
         knowledge=knowledge(book, targets),
         fail_on=fail_on,
         fail_roles=fail_roles,

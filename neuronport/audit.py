@@ -28,6 +28,7 @@ from neuronport.rulebook.load import rulebook
 from neuronport.rulebook.suppress import Suppression, apply, suppressions
 from neuronport.source.hot import training_loops
 from neuronport.source.index import Summary, TreeIndex, import_heads
+from neuronport.source.reach import Reach
 from neuronport.source.recording import RecordingIndex
 from neuronport.targets import Target
 from neuronport.workspace import (
@@ -53,6 +54,8 @@ class Part:
     references: list[Finding] = field(default_factory=list)
     suppressed: list[Finding] = field(default_factory=list)
     unused: list[tuple[str, int, str]] = field(default_factory=list)
+    reaches: list[tuple[str, Reach]] = field(default_factory=list)
+    """File, and a place of it that takes a device chosen elsewhere."""
     not_looked_at: list[NotLookedAt] = field(default_factory=list)
     lines: int = 0
     looked_at: int = 0
@@ -62,6 +65,7 @@ class Part:
         self.references += other.references
         self.suppressed += other.suppressed
         self.unused += other.unused
+        self.reaches += other.reaches
         self.not_looked_at += other.not_looked_at
         self.lines += other.lines
         self.looked_at += other.looked_at
@@ -71,6 +75,7 @@ class Part:
         for found in (self.findings, self.references, self.suppressed):
             found.sort(key=lambda f: f.location.path)
         self.unused.sort()
+        self.reaches.sort()
         self.not_looked_at.sort(key=lambda n: (n.path, n.line or 0, n.reason))
 
 
@@ -279,7 +284,7 @@ class PythonAuditor:
             if judged is None:
                 rest.append(Rest(path, key, b""))
                 continue
-            self._add(judged)
+            self._add(judged, path)
             progress()
         return rest
 
@@ -355,18 +360,20 @@ class PythonAuditor:
             fingerprinted(references),
             fingerprinted(hidden),
             [(path, mark.line, mark.text) for mark in unused],
+            judge.reaches,
         )
-        self._add(judged)
+        self._add(judged, path)
         if self.memory is not None and isinstance(index, RecordingIndex):
             key = self._keys[path]
             if lines.data is None or self.memory.key(file, lines.data) == key:
                 self.memory.keep_judged(key, file, judged, index.needs(), index)
 
-    def _add(self, judged: Judged) -> None:
+    def _add(self, judged: Judged, path: str) -> None:
         self.part.findings += judged.findings
         self.part.references += judged.references
         self.part.suppressed += judged.suppressed
         self.part.unused += judged.unused
+        self.part.reaches += [(path, reach) for reach in judged.reaches]
 
 
 class _LazyLines(Sequence[str]):

@@ -18,6 +18,7 @@ from neuronport.audit_cache.store import Damaged, Store, digest, digest_of_names
 from neuronport.data import data_folder
 from neuronport.findings import Finding, NotLookedAt, TargetVerdict
 from neuronport.readers.python.facts import FACTS_FORM, Interest, module_id
+from neuronport.source.reach import Reach
 from neuronport.source.recording import Edges, Needs, RecordingIndex
 from neuronport.targets import Target
 from neuronport.workspace import Modules, SourceFile
@@ -46,6 +47,7 @@ class Judged(NamedTuple):
     references: list[Finding]
     suppressed: list[Finding]
     unused: list[tuple[str, int, str]]
+    reaches: list[Reach]
 
 
 class Memory:
@@ -157,7 +159,8 @@ class Memory:
             )
         except Damaged:
             return None
-        return Judged(findings, references, suppressed, [(file.path, *mark) for mark in row[8]])
+        unused = [(file.path, *mark) for mark in row[8]]
+        return Judged(findings, references, suppressed, unused, [Reach(*r) for r in row[9]])
 
     def keep_judged(
         self, key: bytes, file: SourceFile, judged: Judged, needs: Needs, index: RecordingIndex
@@ -175,7 +178,8 @@ class Memory:
             for step in finding.related
             if step.path != file.path
         }
-        row = [*rows, unused]
+        elsewhere |= {module_id(r.path) for r in judged.reaches if r.path != file.path}
+        row = [*rows, unused, [tuple(r) for r in judged.reaches]]
         self._keep(self.judged_key(key, file), "judged", needs, index, row, sorted(elsewhere))
 
     def _share(self, finding: Finding) -> bytes:

@@ -46,7 +46,7 @@ def command(rule: str, format_: str) -> None:
     cause = ""
     if not specs and (of_group := group_rule(rule, rules)):
         specs = lookup.find_rule(of_group, rules)
-        cause = rule.partition("/")[2]
+        cause = rule.removeprefix(f"{of_group}/")
     if not specs and rule in codemod_names(rules):
         out(_fix(rule, rules, format_))
         return

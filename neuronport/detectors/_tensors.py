@@ -205,7 +205,7 @@ def on_host(view: ModuleView, value: Value, depth: int = 0) -> bool | None:
             for item in (*value[2], *(v for k, v in value[3] if k == "device")):
                 texts = [text for text, _ in view.strings(item)]
                 if texts:
-                    return texts == ["cpu"]
+                    return view.only(item, "cpu")
                 if view.kind(item).kind == "device":
                     return False
             if value[2] and view.kind(value[2][0]).kind == "dtype":
@@ -216,8 +216,7 @@ def on_host(view: ModuleView, value: Value, depth: int = 0) -> bool | None:
         name = view.index.canonical(func[1], view.summary)
         if name in _FACTORIES:
             if "device" in keys:
-                texts = [text for k, v in value[3] if k == "device" for text, _ in view.strings(v)]
-                return texts == ["cpu"] if texts else False
+                return any(k == "device" and view.only(v, "cpu") for k, v in value[3])
             return True
         if name in _LISTS and value[2]:
             inner = value[2][0]

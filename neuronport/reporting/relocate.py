@@ -66,6 +66,10 @@ def below(audit: AuditResult, before: str, keep: Collection[str] = ()) -> AuditR
         references=all_moved(audit.references),
         suppressed=all_moved(audit.suppressed),
         baselined=all_moved(audit.baselined),
+        reaches={
+            key: [r._replace(path=moved(r.path)) for r in steps]
+            for key, steps in audit.reaches.items()
+        },
         unused_suppressions=[replace(u, path=moved(u.path)) for u in audit.unused_suppressions],
         not_looked_at=[replace(n, path=moved(n.path)) for n in audit.not_looked_at],
     )

@@ -64,7 +64,7 @@ class EffortRange:
             low, high = duration(self.low), duration(self.high)
             number, _, unit = low.partition(" ")
             low = number if high.endswith(f" {unit}") else low
-            parts.append(f"{low} to {high}")
+            parts.append(high if self.low == self.high else f"{low} to {high}")
         if self.redesigns:
             parts.append(plural(self.redesigns, "redesign"))
         return " plus ".join(parts) or "none"
@@ -319,7 +319,9 @@ def _group(
         key=key,
         rule=first.finding.rule,
         # Several causes of one rule would all have its title.
-        title=rule.title if rule and key == first.finding.rule else first.finding.message,
+        title=rule.title
+        if rule and (key == first.finding.rule or key in audit.reaches)
+        else first.finding.message,
         area=first.finding.area,
         places=places,
         level=first.level,

@@ -30,6 +30,7 @@ from neuronport.rulebook.model import Rulebook, Spec
 from neuronport.source import decided, places
 from neuronport.source.decided import Decided
 from neuronport.source.index import TreeIndex
+from neuronport.source.reach import Reach, reaches
 from neuronport.source.view import ModuleView
 from neuronport.targets import Target
 
@@ -58,6 +59,8 @@ class Judge:
         self.book = book
         self.targets = tuple(targets)
         self.index = index
+        self.reaches: list[Reach] = []
+        """Of the module judged last: its places that take a device chosen elsewhere."""
         self._listeners = Listeners(
             d for d in detectors.all_detectors().values() if d.rule in book.rules
         )
@@ -101,6 +104,7 @@ class Judge:
                         self._hit(self.book.rules[detector.rule], hit, event, view, lines, role),
                     )
         kept = self._without_superseded(list(found.values()))
+        self.reaches = reaches(view)
         # What a view knows refers to the view; the collector is off while files are judged.
         view.__dict__.clear()
         findings = [f for f in kept if not f.is_reference]

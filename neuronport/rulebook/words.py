@@ -5,6 +5,9 @@ from __future__ import annotations
 from neuronport.findings import Finding, Verdict
 from neuronport.rulebook.model import Rulebook
 
+_MOST_SLASHES = 4
+"""Before the cause: the id of a row has one or two."""
+
 
 def fits(word: str, finding: Finding) -> bool:
     """Whether a word of ``--select``, ``--ignore`` or a suppression is about a finding."""
@@ -29,8 +32,12 @@ def is_known(word: str, book: Rulebook) -> bool:
 
 def group_rule(word: str, book: Rulebook) -> str:
     """The rule of a group's id, ``RULE/CAUSE`` as reports print it; empty: it is none."""
-    rule, _, cause = word.partition("/")
-    return rule if cause and rule in book.rules else ""
+    parts = word.split("/")
+    for end in range(1, min(len(parts), _MOST_SLASHES)):
+        rule = "/".join(parts[:end])
+        if parts[end] and book.get(rule) is not None:
+            return rule
+    return ""
 
 
 def codemod_names(book: Rulebook) -> frozenset[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from neuronport.findings import Related
-from neuronport.readers.python.facts import Function, Value
+from neuronport.readers.python.facts import OPTIONS, Function, Value
 from neuronport.source.index import Call, Summary, TreeIndex
 
 _MAX_DEPTH = 14
@@ -16,6 +16,8 @@ _MAX_STEPS = 400
 """Branches multiply: what is not found within so many steps counts as not known."""
 MAX_CALLERS = 12
 _MAX_CALLER_DEPTH = 6
+_MAX_PARSERS = 8
+_PARSE = frozenset(["parse_args", "parse_known_args", "parse_intermixed_args"])
 
 
 class Atom(NamedTuple):
@@ -209,13 +211,52 @@ class Resolver:
                             step = Related(summary.path, line, f"self.{name} is set")
                             atoms += self._atoms(summary, item, (*chain, step), depth, seen)
                         break
+                if not found and inner[0] == "call":
+                    # The default, and whatever else the command line says.
+                    for summary, item in self._options(atom.module, inner, name, seen):
+                        way = (*chain, *atom.chain)
+                        atoms += self._atoms(summary, item, way, depth, seen)
                 if not found:
                     atoms.append(Atom(atom.module, ("attr", inner, name), chain))
+            elif (
+                inner[0] in ("unpack", "item")
+                and inner[2] in (0, ("const", 0))
+                and inner[1] is not None
+                and inner[1][0] == "call"
+            ):
+                # args, rest = parser.parse_known_args()
+                for summary, item in self._options(atom.module, inner[1], name, seen):
+                    way = (*chain, *atom.chain)
+                    atoms += self._atoms(summary, item, way, depth, seen)
+                atoms.append(Atom(atom.module, ("attr", inner, name), chain))
             elif inner[0] == "const" and inner[1] is None:
                 continue
             else:
                 atoms.append(Atom(atom.module, ("attr", inner, name), chain))
         return atoms
+
+    def _options(
+        self, module: Summary, parsed: Any, name: str, seen: Any
+    ) -> list[tuple[Summary, Value]]:
+        """The defaults of an option, when ``parsed`` is what a parser made of the command line."""
+        func = parsed[1]
+        if func is None or func[0] != "attr" or func[2] not in _PARSE:
+            return []
+        found: list[tuple[Summary, Value]] = []
+        pending = [(module, func[1])]
+        for _ in range(_MAX_PARSERS):
+            if not pending:
+                break
+            owner, parser = pending.pop(0)
+            for atom in self._within(owner, parser, seen):
+                options = atom.module.classes.get(f"{atom.module.module}.{OPTIONS}")
+                if options is not None:
+                    found += [(atom.module, v) for v in options.attributes.get(name, ())]
+                if atom.value is not None and atom.value[0] == "call":
+                    for key, value in atom.value[3]:
+                        if key == "parents" and value is not None and value[0] == "list":
+                            pending += [(atom.module, item) for item in value[1]]
+        return found
 
     def _class_of(self, module: Summary, call: Any) -> str:
         """The class of the tree that a call makes an instance of, or ''."""

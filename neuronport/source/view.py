@@ -125,6 +125,13 @@ class ModuleView:
             if isinstance(text, str)
         ]
 
+    def only(self, value: Value, *texts: str) -> bool:
+        """Whether ``value`` can be nothing but some of ``texts``; not where anything is unknown."""
+        atoms = self.follow(value)
+        return bool(atoms) and all(
+            a.value is not None and a.value[0] == "const" and a.value[1] in texts for a in atoms
+        )
+
     def constant(self, value: Value) -> tuple[bool, Any]:
         return self.resolver.constant(self.summary, value)
 

@@ -248,8 +248,7 @@ def _confidence(event: Event, spelling: str, view: ModuleView) -> Confidence | N
         device = view.argument(event, "device")
         if device is None or device == ("const", None):
             return None
-        texts = [text for text, _ in view.strings(device)]
-        return None if "cpu" in texts or "meta" in texts else Confidence.CERTAIN
+        return None if view.only(device, "cpu", "meta") else Confidence.CERTAIN
     first = event.args[0] if event.args else view.argument(event, "input")
     return None if view.kind(first).kind in _NO_TENSOR else Confidence.CERTAIN
 

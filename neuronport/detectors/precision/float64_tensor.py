@@ -34,7 +34,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     for how, sure in _dtypes.made(event, view, "float64"):
         if event.kind != "callkw" and on_host(view, call_value(event)):
             return
-        if [text for text, _ in view.strings(view.argument(event, "device"))] == ["cpu"]:
+        if view.only(view.argument(event, "device"), "cpu"):
             return
         yield Hit(
             event.span,

@@ -17,6 +17,7 @@ from typing import Any
 
 from neuronport.readers.python.facts import (
     MODULE_BODY,
+    OPTIONS,
     Class,
     Ctx,
     Function,
@@ -1058,6 +1059,8 @@ class _Reader:
                 self.emit(_event("pair", place, self.ctx(), name, kwargs[-1][1], role=role))
         self.role = outer_role
         a, k = tuple(args), tuple(kwargs)
+        if method == "add_argument" and a:
+            self.option(node, a, k)
         if func_value is not None:
             tag = func_value[0]
             if tag == "ref":
@@ -1095,6 +1098,25 @@ class _Reader:
         if hit:
             self.emit(_event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
         return ("call", func_value, a, k, node.lineno)
+
+    def option(self, node: Any, args: tuple[Value, ...], kwargs: Any) -> None:
+        """Keep the default of a command line option as an attribute of the module's options."""
+        names = [v[1] for v in args if v is not None and v[0] == "const" and isinstance(v[1], str)]
+        given = dict(kwargs)
+        if not names or "default" not in given:
+            return
+        dest = given.get("dest")
+        name = next((n for n in names if n.startswith("--")), names[0])
+        if dest is not None and dest[0] == "const":
+            key = str(dest[1])
+        else:
+            key = name.lstrip("-").replace("-", "_")
+        line = next(w.value.lineno for w in node.keywords if w.arg == "default")
+        self.defs.append((given["default"], line, name, None, self.scope, ()))
+        owner = f"{self.module}.{OPTIONS}"
+        if owner not in self.facts.classes:
+            self.facts.classes[owner] = Class(1, (), {}, (), (), 1)
+        self.attribute(owner, key, ("v", len(self.defs) - 1))
 
     def joined(self, node: Any) -> Value:
         role = self.role

@@ -46,7 +46,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 7
+FACTS_FORM = 8
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -83,6 +83,10 @@ class Interest:
         )
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
+
+OPTIONS = "<options>"
+"""The command line options that a module declares, as if they were attributes of a class of that
+name: their defaults."""
 
 MODULE_BODY = "<module>"
 """What runs when a module is imported, as if it were a function of that name."""

@@ -18,7 +18,7 @@ from neuronport.reporting.screen import (
     width_of,
     wrap,
 )
-from neuronport.reporting.summary import by_place, summarize
+from neuronport.reporting.summary import by_place, plural, summarize
 
 NAME = "full"
 DESCRIPTION = "every finding for people, with source, evidence and fix"
@@ -126,6 +126,11 @@ def _finding(
                 "      ",
             )
         )
+    reach = audit.reaches.get(finding.group, ())
+    if reach and finding.group.startswith(f"{finding.rule}/"):
+        shown = ", ".join(f"{place(r.path, r.line)} ({escape.terminal(r.says)})" for r in reach)
+        said = f"this choice reaches {plural(len(reach), 'place')}: {shown}"
+        yield from _rows(wrap(said, options.columns, "  ", "      "))
     yield f"  effort: {finding.effort}\n"
     # Once per rule: repeated a thousand times it would bury the findings.
     if finding.rule not in explained:

@@ -58,8 +58,9 @@ def _group(
     count = plural(len(group.places), "place")
     if group.reach:
         files = len({step.path for step in group.reach})
-        count += f", reaches {len(group.reach):,} in {plural(files, 'file')}"
-    count += f", {group.effort}"
+        count = f"reaches {plural(len(group.reach), 'place')} in {plural(files, 'file')}"
+    else:
+        count += f", {group.effort}"
     verdict = _verdict(group)
     left = f"{number:>2}. {verdict:<{margin}}  "
     title = _title(group, columns - width_of(left) - width_of(count) - 2)

@@ -1,0 +1,204 @@
+"""A choice of CUDA and what rests on it are one cause, over the files of a tree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from neuronport.cli import cli
+
+CONFIG = """\
+import argparse
+import torch
+
+def get_parser():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lr", type=float, default=1e-3)
+    parser.add_argument("-d", "--the-device",
+                        default="cuda")
+    return parser
+
+def pick():
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+DEVICE = torch.device("cuda:0")
+use_cuda = torch.cuda.is_available()
+"""
+MODEL = """\
+import torch
+from pkg.config import DEVICE, use_cuda
+
+class Net(torch.nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+        self.w = torch.zeros(3, device=device)
+
+    def forward(self, x):
+        if self.device.type == "cuda":
+            x = x * 2
+        return x.to(self.device)
+
+def load(path):
+    if use_cuda:
+        print("on a GPU")
+    return torch.load(path, map_location=DEVICE)
+"""
+TRAIN = """\
+import torch
+from pkg.config import get_parser, pick
+from pkg.model import Net
+
+def main(args):
+    device = torch.device(args.the_device)
+    net = Net(pick())
+    x = torch.ones(3, device=device)
+    here = x.to(net.w.device)
+    return net(x.to(device)), here
+
+if __name__ == "__main__":
+    main(get_parser().parse_args())
+"""
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    def make(files: dict[str, str]) -> None:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    monkeypatch.chdir(tmp_path)
+    return make
+
+
+def audited(*options: str) -> dict:
+    done = CliRunner().invoke(cli, ["audit", ".", "--no-config", "--format=json", *options])
+    return json.loads(done.stdout)
+
+
+def reached(document: dict) -> dict[str, list[str]]:
+    return {
+        g["group"]: [f"{r['path']}:{r['line']}" for r in g["reaches"]]
+        for g in document["groups"]
+        if g["reaches"]
+    }
+
+
+WHOLE = {"pkg/__init__.py": "", "pkg/config.py": CONFIG, "pkg/model.py": MODEL, "train.py": TRAIN}
+
+
+def test_a_choice_is_followed_over_files(tree):
+    tree(WHOLE)
+    assert reached(audited()) == {
+        "cuda-or-cpu-choice/pkg/config.py:12": [
+            "pkg/model.py:8",
+            "pkg/model.py:11",
+            "pkg/model.py:13",
+        ],
+        "cuda-default-device/pkg/config.py:8": ["train.py:6", "train.py:8", "train.py:10"],
+        "hardcoded-cuda-device/pkg/config.py:14": ["pkg/model.py:18"],
+        "api/torch.cuda.is_available/pkg/config.py:15": ["pkg/model.py:16"],
+    }
+
+
+def test_what_only_asks_what_was_chosen_belongs_to_the_choice(tree):
+    tree(WHOLE)
+    groups = {(f["path"], f["line"], f["rule"]): f["group"] for f in audited()["findings"]}
+    choice = "cuda-or-cpu-choice/pkg/config.py:12"
+    assert groups["pkg/config.py", 12, "cuda-or-cpu-choice"] == choice
+    assert groups["pkg/model.py", 11, "cuda-device-gate"] == choice
+    switch = "api/torch.cuda.is_available/pkg/config.py:15"
+    assert groups["pkg/config.py", 15, "api/torch.cuda.is_available"] == switch
+    assert groups["pkg/model.py", 16, "cuda-availability-gate"] == switch
+
+
+def test_people_are_told(tree):
+    tree(WHOLE)
+    run = CliRunner().invoke
+    text = run(cli, ["audit", ".", "--no-config"]).stdout
+    assert "reaches 3 places in 1 file" in text
+    full = run(cli, ["audit", ".", "--no-config", "--format=full"]).stdout
+    said = " ".join(full.split())
+    assert "this choice reaches 3 places: pkg/model.py:8 (device of zeros())" in said
+    assert "train.py:10 (given to .to())" in said
+    assert run(cli, ["explain", "cuda-or-cpu-choice/pkg/config.py:12"]).exit_code == 0
+    only = ["--select", "cuda-or-cpu-choice/pkg/config.py:12", "--format=json"]
+    rows = json.loads(run(cli, ["audit", ".", "--no-config", *only]).stdout)["findings"]
+    assert [(f["path"], f["line"]) for f in rows] == [("pkg/config.py", 12), ("pkg/model.py", 11)]
+
+
+def test_the_same_again_and_with_more_processes(tree, monkeypatch, tmp_path):
+    files = dict(WHOLE)
+    for n in range(40):
+        files[f"more/m{n}.py"] = MODEL
+    tree(files)
+    monkeypatch.setenv("NEURONPORT_CACHE_DIR", str(tmp_path / ".cache-of-this"))
+    cold = audited("--exclude=.cache-of-this", "-j1")
+    assert reached(cold)
+    assert audited("--exclude=.cache-of-this", "-j1") == cold
+    assert audited("--exclude=.cache-of-this", "-j2", "--no-cache") == cold
+    # the choice moves down: what is kept of other files must not say where it was
+    (Path("pkg/config.py")).write_text("\n\n" + CONFIG)
+    warm = audited("--exclude=.cache-of-this")
+    assert warm == audited("--exclude=.cache-of-this", "--no-cache")
+    assert "cuda-or-cpu-choice/pkg/config.py:14" in reached(warm)
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        "def f(x, y):\n    return x.to(y.device)\n",
+        "def f(x):\n    return x.to('cpu')\n",
+        "def f(x, device):\n    return x.to(device)\n",
+        "def f(x):\n    return x.to(torch.float16)\n",
+        "def f(x):\n    device = torch.device('cpu')\n    return x.to(device)\n",
+        "def f(x):\n    return x.to('cuda')\n",
+    ],
+)
+def test_what_takes_its_device_elsewhere_is_not_reached(tree, uses):
+    tree({"a.py": CONFIG, "b.py": f"import torch\nfrom a import *\n{uses}"})
+    assert not any(path.startswith("b.py") for rows in reached(audited()).values() for path in rows)
+
+
+def test_what_a_helper_returns_to_one_caller_is_not_what_another_passed(tree):
+    main = (
+        "import argparse\nfrom helper import place\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--device', default='cuda')\n"
+        "def main():\n    args = parser.parse_args()\n    device = place(args)\n"
+        "    return model.to(device)\n"
+    )
+    helper = "import torch\ndef place(args):\n    return torch.device(args.device)\n"
+    tree({"helper.py": helper, "one.py": main, "two.py": main})
+    assert reached(audited()) == {
+        "cuda-default-device/one.py:4": ["helper.py:3", "one.py:8"],
+        "cuda-default-device/two.py:4": ["helper.py:3", "two.py:8"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("declared", "read"),
+    [
+        ("p.add_argument('--device', default='cuda')", "p.parse_args().device"),
+        ("p.add_argument('--dev', dest='device', default='cuda')", "p.parse_args().device"),
+        ("p.add_argument('--device', default='cuda')", "p.parse_known_args()[0].device"),
+        ("p.add_argument('--device', default='cuda')\na, b = p.parse_known_args()", "a.device"),
+    ],
+)
+def test_defaults_of_options(tree, declared, read):
+    text = f"import argparse\nimport torch\np = argparse.ArgumentParser()\n{declared}\n"
+    tree({"a.py": f"{text}device = {read}\nx = torch.ones(1, device=device)\n"})
+    (places,) = reached(audited()).values()
+    assert places[-1].startswith("a.py:")
+    assert len(text.splitlines()) + 2 == int(places[-1].partition(":")[2])
+
+
+def test_a_choice_that_reaches_nothing_is_no_group(tree):
+    tree({"a.py": "import torch\nx = torch.ones(1, device='cuda')\n"})
+    (group,) = audited()["groups"]
+    assert group["group"] == group["rule"] == "hardcoded-cuda-device"
+    assert group["reaches"] == []
