@@ -13,7 +13,7 @@ import marshal
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from neuronport.source.hot import training_loops
 from neuronport.source.index import Summary, TreeIndex, import_heads
 from neuronport.source.reach import Reach
 from neuronport.source.recording import RecordingIndex
+from neuronport.spool import Facts, Kept, Spool, Summaries
 from neuronport.targets import Target
 from neuronport.workspace import (
     Modules,
@@ -84,8 +85,8 @@ class Read(NamedTuple):
 
     path: str
     module: str
-    summary: bytes
-    calls: bytes
+    summary: Kept
+    calls: Kept
     digest: bytes
     """Of both; empty without a cache."""
     key: bytes
@@ -105,8 +106,9 @@ class Tree:
     """What is known of all modules when judging begins."""
 
     def __init__(self) -> None:
-        self.fresh: dict[str, tuple[bytes, bytes]] = {}
+        self.fresh: dict[str, tuple[Kept, Kept]] = {}
         """Module → summary and calls, as read in this run."""
+        self.spool = Spool("", 0)
         self.keys: dict[str, bytes] = {}
         """Module → key of its file in the cache."""
         self.digests: dict[str, bytes] = {}
@@ -126,6 +128,10 @@ class Tree:
             self.fresh.pop(head.module, None)
             self.keys[head.module] = head.key
             self.digests[head.module] = head.digest
+
+    def summaries(self) -> Summaries:
+        """Of the modules that were read in this run."""
+        return Summaries(self.spool, self.fresh)
 
     def _takes(self, module: str, path: str) -> bool:
         if self._paths.setdefault(module, path) < path:
@@ -149,7 +155,7 @@ class PythonAuditor:
         self.book = rulebook()
         self.interest: Interest = interest_of(self.book)
         self.part = Part()
-        self._facts: dict[str, bytes] = {}
+        self._facts: MutableMapping[str, bytes] = {}
         self._by_path = {file.path: file for file in python}
         self._keys: dict[str, bytes] = {}
         self._recalled: dict[str, bytes] = {}
@@ -240,7 +246,7 @@ class PythonAuditor:
         self.part.looked_at += 1
         frozen = None
         if facts.events or facts.comments:
-            frozen = self._facts[file.path] = marshal.dumps(facts.freeze())
+            self._facts[file.path] = frozen = marshal.dumps(facts.freeze())
         summary = Summary(facts)
         frozen_summary = summary.freeze()
         calls = summary.freeze_calls(training_loops(facts))
@@ -290,13 +296,13 @@ class PythonAuditor:
 
     def waiting(self) -> list[Rest]:
         """Hand over what was read here and is to be judged."""
-        facts, self._facts = self._facts, {}
+        facts, self._facts = dict(self._facts), {}
         return [Rest(path, self._keys.get(path, b""), facts[path]) for path in sorted(facts)]
 
-    def emptied(self) -> PythonAuditor:
-        """Itself in a forked process, without what the process it came from found."""
+    def emptied(self, spool: Spool) -> PythonAuditor:
+        """Itself in a process of its own, without what the process it came from found."""
         self.part = Part()
-        self._facts = {}
+        self._facts = Facts(spool)
         self._made = None
         return self
 
@@ -322,11 +328,12 @@ class PythonAuditor:
     def _index(self, tree: Tree) -> TreeIndex:
         if self._made is None or self._made[0] is not tree:
             index: TreeIndex
+            fresh = tree.summaries()
             if self.memory is None:
-                index = TreeIndex(tree.fresh, self.modules)
+                index = TreeIndex(fresh, self.modules)
             else:
                 self.memory.keys = tree.keys
-                index = RecordingIndex(tree.fresh, self.modules, tree.digests, self.memory)
+                index = RecordingIndex(fresh, self.modules, tree.digests, self.memory)
             self._made = (tree, index)
         return self._made[1]
 

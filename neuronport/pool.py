@@ -11,7 +11,9 @@ from __future__ import annotations
 import marshal
 import multiprocessing
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -27,6 +29,7 @@ from neuronport.audit import (
 )
 from neuronport.audit_cache.store import Damaged, Store
 from neuronport.findings import NotLookedAt
+from neuronport.spool import Spool
 from neuronport.targets import Target
 from neuronport.workspace import SourceFile
 
@@ -125,6 +128,7 @@ class _Pool:
         self.workers: list[tuple[int, Any, Connection]] = []
         self.jobs = jobs
         self.part = auditor.part
+        self.folder = _folder()
 
     def start(self, number: int, files: list[int] | None) -> None:
         if self.store is not None:
@@ -145,6 +149,7 @@ class _Pool:
                 self.owner,
                 self.current,
                 files,
+                self.folder,
             ),
             daemon=True,
         )
@@ -154,6 +159,9 @@ class _Pool:
 
     def run(self, rest: Sequence[Rest] | None = None) -> Part:
         """``rest``: what is to be judged, when all is read."""
+        tree = self.tree
+        # No number of a worker: what is in memory here is read, not written.
+        tree.spool = Spool(self.folder, -1) if self.folder else Spool("", 0)
         for number in range(self.jobs):
             self.start(number, None)
         started = self.jobs
@@ -185,7 +193,6 @@ class _Pool:
                 rest = self.auditor.settle(self.tree, lambda: self.progress("judge"))
             place = {f.path: i for i, f in enumerate(self.files)}
             rest = sorted(rest, key=lambda r: place[r.path])
-            tree = self.tree
             plain = (
                 dict(sorted(tree.fresh.items())),
                 tree.keys,
@@ -218,6 +225,9 @@ class _Pool:
             for _, process, connection in self.workers:
                 connection.close()
                 process.terminate() if sys.exc_info()[0] else process.join(5)
+            tree.spool.close()
+            if self.folder:
+                shutil.rmtree(self.folder, ignore_errors=True)
         self.part.sort()
         return self.part
 
@@ -253,6 +263,14 @@ class _Pool:
         ]
 
 
+def _folder() -> str:
+    """A new one for what the processes read; empty: there is no place for it."""
+    try:
+        return tempfile.mkdtemp(prefix="neuronport-")
+    except OSError:
+        return ""
+
+
 def _work(
     connection: Connection,
     number: int,
@@ -266,14 +284,16 @@ def _work(
     owner: Any,
     current: Any,
     given: list[int] | None,
+    folder: str,
 ) -> None:
     """One process: read what the counter gives (or what is given), then judge it."""
     try:
         quiet_interpreter()
-        if inherited is not None:
-            auditor = inherited.emptied()
-        else:
+        spool = Spool(folder, number)
+        auditor = inherited
+        if auditor is None:
             auditor = PythonAuditor(sorted(files, key=lambda f: f.path), targets, store)
+        auditor.emptied(spool)
         memory = auditor.memory
         summaries: list[tuple[Any, ...]] = []
 
@@ -283,7 +303,8 @@ def _work(
                 current[number] = i
                 result = auditor.read(files[i])
                 if result is not None:
-                    summaries.append(tuple(result))
+                    summary, calls = map(spool.put, (result.summary, result.calls))
+                    summaries.append(tuple(result._replace(summary=summary, calls=calls)))
             connection.send(("read", len(indices)))
 
         if given is not None:
@@ -299,6 +320,7 @@ def _work(
         connection.send(("summaries", marshal.dumps(summaries)))
         summaries.clear()
         tree = Tree()
+        tree.spool = spool
         tree.fresh, tree.keys, tree.digests, rest = marshal.loads(connection.recv_bytes())
 
         def others() -> Iterator[Rest]:

@@ -19,6 +19,7 @@ from neuronport.readers.python.facts import (
     made,
     module_id,
 )
+from neuronport.spool import Summaries
 from neuronport.workspace import Modules
 
 _MAX_HOPS = 24
@@ -227,11 +228,16 @@ class TreeIndex:
         return name in self._frozen
 
     def _summary(self, name: str) -> bytes | None:
-        frozen = self._frozen.get(name)
-        return None if frozen is None else frozen[0]
+        return self._part(name, 0) if name in self._frozen else None
 
     def _calls(self, name: str) -> bytes:
-        return self._frozen[name][1]
+        return self._part(name, 1)
+
+    def _part(self, name: str, which: int) -> bytes:
+        frozen = self._frozen
+        if isinstance(frozen, Summaries):
+            return frozen.part(name, which)
+        return frozen[name][which]
 
     def in_tree(self, dotted: str) -> bool:
         return dotted[:1] == "@"
@@ -390,9 +396,6 @@ class TreeIndex:
         """Callee → where it is called: module and position in its calls."""
         result: dict[str, list[tuple[str, int]]] = {}
         for name in sorted(self._names()):
-            blob = self._calls(name)
-            if not blob:
-                continue
             for i, callee in self._edges(name, self._call_rows(name)):
                 result.setdefault(callee, []).append((name, i))
         return result
@@ -432,7 +435,8 @@ class TreeIndex:
         if rows is None:
             if len(self._rows) > _KEPT_ROWS:
                 self._rows.clear()
-            rows = self._rows[module] = marshal.loads(self._calls(module))
+            frozen = self._calls(module)
+            rows = self._rows[module] = marshal.loads(frozen) if frozen else []
         return rows
 
     def ancestors(self, dotted: str) -> list[str]:

@@ -116,12 +116,10 @@ class RecordingIndex(TreeIndex):
         return found
 
     def _summary(self, name: str) -> bytes:
-        frozen = self._frozen.get(name)
-        return self._kept.summary(name) if frozen is None else frozen[0]
+        return self._part(name, 0) if name in self._frozen else self._kept.summary(name)
 
     def _calls(self, name: str) -> bytes:
-        frozen = self._frozen.get(name)
-        return self._kept.calls(name) if frozen is None else frozen[1]
+        return self._part(name, 1) if name in self._frozen else self._kept.calls(name)
 
     # ---- questions ----------------------------------------------------------------------------------
 

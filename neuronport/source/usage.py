@@ -5,7 +5,6 @@ from __future__ import annotations
 from neuronport.readers.python.facts import ModuleFacts, Value
 from neuronport.source.kinds import constructed, table
 
-
 _MAX_DEPTH = 5
 
 

@@ -46,7 +46,7 @@ class Project:
                 tree.add(read)
             progress("read")
         self._frozen = auditor.kept()
-        self.index = TreeIndex(tree.fresh, auditor.modules)
+        self.index = TreeIndex(tree.summaries(), auditor.modules)
         self._modules = sorted(tree.fresh)
         self._taken: dict[str, frozenset[str]] | None = None
         self._stars: set[str] = set()

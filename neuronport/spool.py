@@ -1,0 +1,116 @@
+"""What the processes of one audit read for each other, in files instead of in the memory of each.
+
+A summary is written once by the process that read the module and read by whoever asks; the operating
+system keeps one copy of what is asked for often. Where a file cannot be written (a full disk), the
+bytes themselves take the place of where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from io import FileIO
+from pathlib import Path
+from typing import TypeAlias
+
+Kept: TypeAlias = "bytes | tuple[int, int, int]"
+"""Bytes, or where they are: number of the file, offset, length."""
+
+
+class Spool:
+    """Writes one file, numbered, and reads all."""
+
+    def __init__(self, folder: str, number: int) -> None:
+        """``folder``: empty: everything stays in memory. ``number``: -1: writes nothing."""
+        self._folder = folder
+        self._number = number
+        self._end = 0
+        self._out: FileIO | None = None
+        self._files: dict[int, FileIO] = {}
+        if folder and number >= 0:
+            try:
+                self._out = FileIO(self._path(number), "w")
+            except OSError:
+                self._out = None
+
+    def _path(self, number: int) -> Path:
+        return Path(self._folder) / str(number)
+
+    def put(self, data: Kept) -> Kept:
+        if not isinstance(data, bytes) or not data or self._out is None:
+            return data
+        try:
+            written = self._out.write(data)
+        except OSError:
+            written = 0
+        if written != len(data):
+            self._out = None  # the disk is full
+            return data
+        self._end += len(data)
+        return (self._number, self._end - len(data), len(data))
+
+    def get(self, kept: Kept) -> bytes:
+        """Raises OSError: the file is gone."""
+        if isinstance(kept, bytes):
+            return kept
+        number, offset, length = kept
+        file = self._files.get(number)
+        if file is None:
+            file = self._files[number] = FileIO(self._path(number), "r")
+        file.seek(offset)
+        data = file.read(length)
+        if len(data) != length:
+            raise OSError(f"{file.name} is shorter than it was")
+        return data
+
+    def close(self) -> None:
+        for file in (*self._files.values(), *([self._out] if self._out else [])):
+            file.close()
+        self._files.clear()
+        self._out = None
+
+
+class Summaries(Mapping[str, tuple[bytes, bytes]]):
+    """Module → summary and calls, wherever they are kept."""
+
+    def __init__(self, spool: Spool, places: Mapping[str, tuple[Kept, Kept]]) -> None:
+        self._spool = spool
+        self._places = places
+
+    def __getitem__(self, module: str) -> tuple[bytes, bytes]:
+        summary, calls = self._places[module]
+        return self._spool.get(summary), self._spool.get(calls)
+
+    def part(self, module: str, which: int) -> bytes:
+        return self._spool.get(self._places[module][which])
+
+    def __contains__(self, module: object) -> bool:
+        return module in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class Facts(MutableMapping[str, bytes]):
+    """Path → facts, wherever they are kept."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._places: dict[str, Kept] = {}
+
+    def __getitem__(self, path: str) -> bytes:
+        return self._spool.get(self._places[path])
+
+    def __setitem__(self, path: str, facts: bytes) -> None:
+        self._places[path] = self._spool.put(facts)
+
+    def __delitem__(self, path: str) -> None:
+        del self._places[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)

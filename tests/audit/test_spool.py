@@ -1,0 +1,61 @@
+"""What processes read for each other is the same wherever it is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from neuronport import pool
+from neuronport.spool import Facts, Spool, Summaries
+from neuronport.targets import resolve
+from neuronport.workspace import open_workspace
+
+
+def test_one_reads_what_another_wrote(tmp_path):
+    writer, reader = Spool(str(tmp_path), 0), Spool(str(tmp_path), 1)
+    places = {"@a": (writer.put(b"summary"), writer.put(b"")), "@b": (writer.put(b"x"), b"y")}
+    assert all(isinstance(places[m][0], tuple) for m in places)
+    held = Summaries(reader, places)
+    assert held["@a"] == (b"summary", b"")
+    assert held["@b"] == (b"x", b"y")
+    assert held.part("@b", 1) == b"y"
+    assert "@c" not in held
+    assert sorted(held) == ["@a", "@b"]
+
+
+def test_a_full_disk_keeps_things_in_memory(tmp_path, monkeypatch):
+    spool = Spool(str(tmp_path), 0)
+    spool._out.close()
+    spool._out = open("/dev/full", "wb", buffering=0)  # noqa: SIM115
+    facts = Facts(spool)
+    facts["a.py"] = b"much"
+    facts["b.py"] = b"more"
+    assert dict(facts) == {"a.py": b"much", "b.py": b"more"}
+    assert facts.pop("a.py") == b"much"
+    assert list(facts) == ["b.py"]
+
+
+def test_a_file_cut_short_is_told(tmp_path):
+    spool = Spool(str(tmp_path), 0)
+    place = spool.put(b"0123456789")
+    (tmp_path / "0").write_bytes(b"012")
+    with pytest.raises(OSError, match="shorter"):
+        spool.get(place)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_findings_do_not_depend_on_it(tmp_path, monkeypatch, broken):
+    for i in range(12):
+        (tmp_path / f"m{i}.py").write_text(
+            f"from m{(i + 1) % 12} import pick\nimport torch\n"
+            f"def pick():\n    return 'cuda:{i}'\nx = torch.ones(2).to(pick())\n"
+        )
+    monkeypatch.setattr(pool, "_WORTH_IT", 0)
+    if broken:
+        monkeypatch.setattr(pool, "_folder", lambda: "")
+    python = [f for f in open_workspace([str(tmp_path)]).files if f.kind == "python"]
+    one, two = (
+        pool.audit_python(python, [resolve("native")], jobs, lambda phase: None) for jobs in (1, 2)
+    )
+    assert one.findings
+    assert one.findings == two.findings
+    assert not two.not_looked_at
