@@ -25,6 +25,9 @@ late = True
 _QUIET = frozenset(["cuda-availability-gate", "accelerator-branch", "cuda-flag"])
 """Rules that speak of the guard, not of what it guards."""
 
+_GUARDED_DEVICE = "hardcoded-cuda-device"
+"""``possible`` under a guard, because the guard is what is wrong; rewritten with it all the same."""
+
 _HARMLESS = ("api/env:", "api/torch.backends.", "pinned-memory")
 """Settings for CUDA that say nothing elsewhere: memory that is asked to be pinned does no harm."""
 _MOVES = frozenset(["api/torch.Tensor.cuda", "api/torch.nn.Module.cuda"])
@@ -235,7 +238,8 @@ def _together(
         change = _unguarded(other, project) or _by_switch(other, project)
         if not isinstance(change, Change):
             covered = any(_covers(c, other, project) for c in changes)
-            if covered or other.confidence is Confidence.POSSIBLE:
+            unsure = other.confidence is Confidence.POSSIBLE
+            if covered or (unsure and other.rule != _GUARDED_DEVICE):
                 continue
             place = other.location
             return Left(

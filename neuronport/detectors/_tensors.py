@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from neuronport.findings import CONFIDENCE_ORDER, Confidence, weakest
 from neuronport.readers.python.facts import Definition, Event, Value
+from neuronport.source.hot import SELDOM
 from neuronport.source.view import ModuleView
 
 CERTAIN, LIKELY, POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
@@ -130,8 +131,9 @@ def prepares_data(event: Event, view: ModuleView) -> bool:
 
 def placed(event: Event, view: ModuleView, sure: Confidence) -> Confidence:
     """A confidence with the place taken into account: certain only where it runs every step."""
-    if view.hot(event):
-        return sure
+    hot = view.hot(event)
+    if hot:
+        return POSSIBLE if hot.endswith(SELDOM) else sure
     return weakest(sure, POSSIBLE if prepares(event, view) else LIKELY)
 
 
@@ -394,6 +396,8 @@ def counted(view: ModuleView, value: Value, depth: int = 0) -> str:
             # only an index into the tuple or a slice keeps the length.
             if index is not None and index[0] == "const" and not base.endswith("()"):
                 return f"{base}()" if base == "where" else ""
+            if index is not None and view.kind(index).kind == "number":
+                return ""
             return base
         sure = mask(view, index, depth + 1)
         return "a mask" if sure in (CERTAIN, LIKELY) else ""

@@ -29,6 +29,7 @@ from neuronport.rulebook.match import Matched, matches, may_match
 from neuronport.rulebook.model import Rulebook, Spec
 from neuronport.source import decided, places
 from neuronport.source.decided import Decided
+from neuronport.source.hot import SELDOM
 from neuronport.source.index import TreeIndex
 from neuronport.source.reach import Reach, reaches
 from neuronport.source.view import ModuleView
@@ -37,6 +38,9 @@ from neuronport.targets import Target
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _INDENT = re.compile(r"\s*")
 _WEAK = frozenset((EvidenceKind.INFERRED, EvidenceKind.REPORTED))
+_COSTS = frozenset(("control", "operators", "shapes", "slowness"))
+_COSTLY = frozenset(("int64-gather",))
+"""What costs time where it runs every step: a test runs once, and mostly on the CPU."""
 
 
 class Selection:
@@ -152,14 +156,24 @@ class Judge:
     ) -> Finding | None:
         spec = match.spec
         guard = view.skipping_guard(event)
-        skipped = guard is not None or (event.kind == "import" and view.import_is_guarded(event))
+        if guard is not None and spec.answer and guard.kind == "bool":
+            guard = None  # ``device == "cuda" and not is_available()`` is one question
+        unreached = view.unreached(event) if guard is None else None
+        skipped = (
+            guard is not None
+            or unreached is not None
+            or (event.kind == "import" and view.import_is_guarded(event))
+        )
         skipped = skipped or bool(match.excused)
         override = None
+        message = _message(spec, match, event, view)
         if match.imported:
             override = Verdict.LOCKS_IN
-        message = _message(spec, match, event, view)
-        if spec.answer and not match.imported and event.kind == "use":
-            override, message = _answered(spec, match, event, view)
+        elif event.role == "annotation":
+            override = Verdict.LOCKS_IN
+            message = f"{match.name} is named as a type only; its uses are judged where they stand"
+        elif spec.answer and event.kind == "use":
+            override, message = _answered(spec, match, event, view, skipped)
         return self._finding(
             spec,
             Hit(event.span, message, match.confidence, override),
@@ -169,8 +183,9 @@ class Judge:
             role,
             skipped,
             guard,
-            match.imported,
+            match.imported or event.role == "annotation",
             match.excused,
+            unreached,
         )
 
     def _hit(
@@ -183,7 +198,11 @@ class Judge:
         role: Role,
     ) -> Finding | None:
         guard = view.skipping_guard(event) if hit.guarded else None
-        return self._finding(spec, hit, event, view, lines, role, guard is not None, guard, False)
+        unreached = view.unreached(event) if hit.guarded and guard is None else None
+        skipped = guard is not None or unreached is not None
+        return self._finding(
+            spec, hit, event, view, lines, role, skipped, guard, False, "", unreached
+        )
 
     def _finding(
         self,
@@ -197,6 +216,7 @@ class Judge:
         guard: Guard | None,
         imported: bool,
         excused: str = "",
+        unreached: Related | None = None,
     ) -> Finding | None:
         by_target: dict[str, TargetVerdict] = {}
         for target in self.targets:
@@ -206,7 +226,8 @@ class Judge:
                 answer = hit.answer(target)
                 if answer is not None:
                     by_target[str(target)] = replace(
-                        answer, confidence=weakest(answer.confidence, hit.confidence)
+                        answer,
+                        confidence=weakest(answer.confidence, hit.confidence, _ceiling(spec, role)),
                     )
                 continue
             verdict = spec.verdict(target, skipped=skipped)
@@ -217,7 +238,8 @@ class Judge:
                 if skipped and not verdict.is_reference:
                     guarded = spec.guarded.get(target.path)
                     verdict = guarded[0].verdict if guarded else Verdict.LOCKS_IN
-            if guard is not None and guard.kind == "decorator" and not verdict.is_reference:
+            nowhere = unreached is not None or (guard is not None and guard.kind == "decorator")
+            if nowhere and not verdict.is_reference:
                 verdict = Verdict.LOCKS_IN  # a test that is skipped does not run on the CPU either
             evidence = spec.evidence_for(target.path)
             by_target[str(target)] = TargetVerdict(
@@ -238,12 +260,17 @@ class Judge:
             by_target=by_target,
             context=Context(
                 scope=view.scope(event),
-                hot=bool(view.hot(event)) and not places.seldom(event, view),
-                guarded_by=_condition(guard, view, event, skipped) or excused,
+                hot=_every_step(event, view),
+                guarded_by=_condition(guard, view, event, skipped)
+                or (f"line {unreached.line} of {unreached.path}" if unreached else excused),
                 role=role,
             ),
             group=hit.group,
-            related=(*hit.related, *_guard_step(guard, view)),
+            related=(
+                *hit.related,
+                *_guard_step(guard, view),
+                *((unreached,) if unreached is not None else ()),
+            ),
             fix=spec.fix,
             snippet=snippet(lines, hit.span.line),
         )
@@ -252,10 +279,19 @@ class Judge:
     def _confidence(
         spec: Spec, understood: Confidence, evidence: Iterable[object], role: Role
     ) -> Confidence:
-        del role
         kinds = {getattr(e, "kind", None) for e in evidence}
         cap = Confidence.LIKELY if kinds and kinds <= _WEAK else Confidence.CERTAIN
-        return weakest(spec.confidence, understood, cap)
+        return weakest(spec.confidence, understood, cap, _ceiling(spec, role))
+
+
+def _every_step(event: Event, view: ModuleView) -> bool:
+    hot = view.hot(event)
+    return bool(hot) and not hot.endswith(SELDOM) and not places.seldom(event, view)
+
+
+def _ceiling(spec: Spec, role: Role) -> Confidence:
+    costs = spec.area in _COSTS or spec.id in _COSTLY
+    return Confidence.POSSIBLE if costs and role is Role.TEST else Confidence.CERTAIN
 
 
 def _message(spec: Spec, match: Matched, event: Event, view: ModuleView) -> str:
@@ -280,15 +316,21 @@ def _chosen(spec: Spec, event: Event, view: ModuleView) -> str:
 
 
 def _answered(
-    spec: Spec, match: Matched, event: Event, view: ModuleView
+    spec: Spec, match: Matched, event: Event, view: ModuleView, skipped: bool
 ) -> tuple[Verdict | None, str]:
     """The verdict, where it is not the row's, and the message of a question about the host."""
     decides = decided.of_question(event, view)
     says = f"{match.name}: the answer is {spec.answer}"
+    if skipped:
+        return Verdict.LOCKS_IN, f"{says}; a Neuron host does not come to ask"
     if decides is Decided.DEVICE:
         return None, f"{says}, so this takes the way meant for the CPU and the chip stays idle"
     if decides is Decided.STOPS:
         return Verdict.BREAKS, f"{says}, and the program stops here with an error"
+    if decides is Decided.STOPS_CUDA:
+        return Verdict.LOCKS_IN, f"{says}: where CUDA is asked for, the program ends here"
+    if decides is Decided.SAYS:
+        return Verdict.LOCKS_IN, f"{says}: that is what is written down or kept here"
     if decides is Decided.SKIPS:
         return Verdict.LOCKS_IN, f"{says}: what is meant for CUDA here does not happen on Neuron"
     return None, f"{says}, as on a host without an accelerator"

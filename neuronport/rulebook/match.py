@@ -127,7 +127,7 @@ def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
     best: Matched | None = None
     spoke: list[Matched] = []
     for spec in specs:
-        if event.kind == "attr" and spec.on == "call":
+        if event.kind == "attr" and (spec.on == "call" or event.role != "load"):
             continue
         confidence = _receiver(spec, event.value, view)
         if confidence is None:
@@ -250,14 +250,14 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confid
     else:
         value = view.argument(event, condition.arg, condition.pos)
     if condition.given is not None:
+        if not given and any(k is None for k, _ in event.kwargs):
+            return None  # ``**options`` may hold it
         if given is not condition.given:
-            if any(k is None for k, _ in event.kwargs):
-                return None
             return False
         if condition.is_ is None and condition.not_ is None and not condition.matches:
             return True
     if not given:
-        return None if any(k is None for k, _ in event.kwargs) else False
+        return None if any(k is None for k, _ in event.kwargs) else condition.absent
     while value is not None and value[0] == "if" and view.truth_of(value[1]) is not None:
         value = value[2] if view.truth_of(value[1]) else value[3]
     choices, complete = _choices(value, view)

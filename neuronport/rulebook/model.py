@@ -52,6 +52,8 @@ class Condition:
     not_: tuple[Any, ...] | None = None
     given: bool | None = None
     matches: str = ""
+    absent: bool = False
+    """Whether the condition holds too where the argument is left out."""
 
     def regex(self) -> re.Pattern[str]:
         return re.compile(self.matches)
@@ -230,7 +232,7 @@ def fix(raw: Mapping[str, Any] | None, where: str) -> Fix | None:
 
 
 def condition(raw: Mapping[str, Any], where: str) -> Condition:
-    unknown = set(raw) - {"arg", "pos", "is", "not", "given", "matches"}
+    unknown = set(raw) - {"arg", "pos", "is", "not", "given", "matches", "absent"}
     if unknown or "arg" not in raw:
         raise RuleError(f"{where}: a condition needs arg; unknown: {', '.join(sorted(unknown))}")
     return Condition(
@@ -240,4 +242,5 @@ def condition(raw: Mapping[str, Any], where: str) -> Condition:
         tuple(raw["not"]) if "not" in raw else None,
         raw.get("given"),
         raw.get("matches", ""),
+        bool(raw.get("absent", False)),
     )

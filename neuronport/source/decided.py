@@ -4,6 +4,7 @@ idle."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,6 @@ _WORDS = frozenset(("cuda", "cpu", "gpu", "xpu", "mps", "npu", "hpu", "mlu", "mu
 _MOVES = frozenset(("cuda", "to", "cpu", "xpu", "npu"))
 _PLACES = (
     "torch.device",
-    "torch.nn.DataParallel",
-    "torch.nn.parallel.",
     "torch.set_default_",
     "torch.distributed.init_process_group",
     "torch.multiprocessing.",
@@ -26,6 +25,9 @@ _PLACES = (
 _PLACES_LAST = frozenset(
     ("set_device", "current_device", "device_count", "LongTensor", "FloatTensor", "ByteTensor")
 )
+_OF_DEVICES = re.compile(r"cuda|gpu|cpu|device|accel|backend|n_?proc|world_size", re.I)
+"""In a name: what is kept there chooses where the program runs."""
+_DIVISIONS = ("%", "//", "/")
 _MAX_DEPTH = 8
 _MAX_LINES = 8
 """How far above a call the test that it is part of may begin."""
@@ -36,6 +38,10 @@ class Decided(StrEnum):
     """Where something runs: the way not taken is the accelerator's."""
     STOPS = "stops"
     """Whether the program goes on: the answer of a Neuron host ends it."""
+    STOPS_CUDA = "stops cuda"
+    """Whether the program goes on where it was told to use CUDA."""
+    SAYS = "says"
+    """Nothing: the answer is printed, or kept as a fact about the host."""
     SKIPS = "skips"
     """Whether something else happens: a setting, a message, a kernel of CUDA's."""
     UNKNOWN = "unknown"
@@ -44,22 +50,23 @@ class Decided(StrEnum):
 
 def of_question(event: Event, view: ModuleView) -> Decided:
     """What the answer at a call decides, by the test the call stands in."""
-    return _of(view, event.span.line, lambda test: _asks(test, event.name, event.span.line, 0))
+    return _of(view, event, lambda test: _asks(test, event.name, event.span.line, 0))
 
 
 def of_test(event: Event, view: ModuleView) -> Decided:
     """What a ``test`` event decides."""
     if event.name == "assert":
         return Decided.STOPS
-    return _of(view, event.span.line, lambda test: test == event.value)
+    return _of(view, event, lambda test: test == event.value)
 
 
-def _of(view: ModuleView, line: int, ours: Any) -> Decided:
+def _of(view: ModuleView, event: Event, ours: Any) -> Decided:
     facts = view.facts
+    line = event.span.line
     lines = range(line, line - _MAX_LINES, -1)
     for test in (t for n in lines for t in view.tests.get(n, ())):
         if test.name == "assert" and ours(test.value):
-            return Decided.STOPS if view.truth_of(test.value) is False else Decided.UNKNOWN
+            return Decided.SKIPS if view.truth_of(test.value) is True else Decided.STOPS
     found = [
         i
         for n in lines
@@ -67,18 +74,122 @@ def _of(view: ModuleView, line: int, ours: Any) -> Decided:
         if facts.guards[i].kind != "bool" and ours(facts.guards[i].test)
     ]
     if not found:
-        return Decided.UNKNOWN
+        return _later(view, event, ours)
+    return _by_guards(view, found)
+
+
+def _by_guards(view: ModuleView, found: list[int]) -> Decided:
+    facts = view.facts
     if any(_ends(facts.guards[i], view) for i in found):
         return Decided.STOPS
+    if any(_ends_cuda(facts.guards[i]) for i in found):
+        return Decided.STOPS_CUDA
     if any(i in view.choosing for i in found):
         return Decided.DEVICE
     return Decided.SKIPS
+
+
+def _later(view: ModuleView, event: Event, ours: Any) -> Decided:
+    """What an answer decides that is not tested where it is asked, but kept or handed on."""
+    facts = view.facts
+    line = event.span.line
+    if any(_divides(value, ours, 0) for value in _handed(view, line)):
+        return Decided.STOPS
+    kept = {i for i, d in enumerate(facts.definitions) if ours(d.value)}
+    names = {
+        name
+        for cls in facts.classes.values()
+        for name, values in cls.attributes.items()
+        if any(value is not None and value[0] == "v" and value[1] in kept for value in values)
+    }
+    if kept or names:
+        found = [
+            i
+            for i, guard in enumerate(facts.guards)
+            if guard.kind != "bool" and _mentions(guard.test, kept, names, 0)
+        ]
+        if found:
+            return _by_guards(view, found)
+        if any(_divides(value, lambda v: v[0] == "v" and v[1] in kept, 0) for value in _all(view)):
+            return Decided.STOPS
+        if any(facts.definitions[i].scope == 0 for i in kept):
+            return Decided.UNKNOWN  # other modules may ask what this one keeps
+        if event.name.endswith(".device_count"):
+            return Decided.UNKNOWN  # a number of processes, or of parts
+        called = names | {facts.definitions[i].name for i in kept}
+        return Decided.UNKNOWN if any(map(_OF_DEVICES.search, called)) else Decided.SAYS
+    for n in range(line, line - _MAX_LINES, -1):
+        for call in view.calls_at.get(n, ()):
+            for key, value in call.kwargs:
+                if key and (ours(value) or _asks_within(value, ours)):
+                    return Decided.UNKNOWN if _OF_DEVICES.search(key) else Decided.SKIPS
+    function = facts.functions.get(f"{facts.module}.{view.scope(event)}")
+    if function is not None and any(map(ours, function.returns)):
+        return Decided.UNKNOWN
+    return Decided.SAYS
+
+
+def _handed(view: ModuleView, line: int) -> Iterator[Value]:
+    """What is computed or passed in a line, and in the lines above that it may belong to."""
+    for n in range(line, line - _MAX_LINES, -1):
+        for call in view.calls_at.get(n, ()):
+            yield from call.args or ()
+            yield from (value for _, value in call.kwargs)
+    yield from (d.value for d in view.facts.definitions if d.line == line)
+
+
+def _all(view: ModuleView) -> Iterator[Value]:
+    """Everything that is passed or kept in a module."""
+    for calls in view.calls_at.values():
+        for call in calls:
+            yield from call.args or ()
+            yield from (value for _, value in call.kwargs)
+    yield from (d.value for d in view.facts.definitions)
+
+
+def _divides(value: Value, ours: Any, depth: int) -> bool:
+    """Whether something is divided by the answer: by 0."""
+    if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
+        return False
+    if value[0] == "bin" and value[1] in _DIVISIONS and value[3] is not None and ours(value[3]):
+        return True
+    return any(_divides(part, ours, depth + 1) for part in _parts(value))
+
+
+def _asks_within(value: Value, ours: Any, depth: int = 0) -> bool:
+    if not isinstance(value, tuple) or depth > 4:
+        return False
+    return any(ours(part) or _asks_within(part, ours, depth + 1) for part in _parts(value))
+
+
+def _mentions(value: Value, kept: set[int], names: set[str], depth: int) -> bool:
+    """Whether a test asks a variable or an attribute of ``self``."""
+    if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
+        return False
+    if value[0] == "v" and len(value) == 2:
+        return value[1] in kept
+    if value[0] == "attr" and value[1] is not None and value[1][0] == "self":
+        return value[2] in names
+    return any(_mentions(part, kept, names, depth + 1) for part in _parts(value))
 
 
 def _ends(guard: Guard, view: ModuleView) -> bool:
     """Whether the block of a test that raises is the one a Neuron host comes to."""
     truth = view.truth_of(guard.test)
     return guard.kind == "raise" and truth is not None and truth is not guard.polarity
+
+
+def _ends_cuda(guard: Guard) -> bool:
+    """``if device == "cuda" and not torch.cuda.is_available(): raise``."""
+    test = guard.test
+    return bool(
+        guard.kind == "raise"
+        and not guard.polarity
+        and test is not None
+        and test[0] == "bool"
+        and test[1] == "and"
+        and any(part is not None and part[0] == "not" for part in test[2])
+    )
 
 
 def _asks(value: Value, name: str, line: int, depth: int) -> bool:
@@ -108,11 +219,15 @@ def choosing(facts: ModuleFacts) -> frozenset[int]:
     for definition in facts.definitions:
         if definition.guards and "device" in definition.name.lower():
             found.update(definition.guards)
-    return frozenset(found)
+    # What follows after a test that ends the program is not chosen by it.
+    return frozenset(i for i in found if facts.guards[i].kind != "raise")
 
 
 def _chooses(event: Event) -> bool:
     if event.kind == "str":
+        role = event.role
+        if role[0] == "compare" or (role[0] == "arg" and role[1] is not None and _asks_cuda(role)):
+            return False
         return event.name.strip().partition(":")[0].lower() in _WORDS
     if event.kind == "method":
         return event.name in _MOVES
@@ -121,3 +236,8 @@ def _chooses(event: Event) -> bool:
             return True
         return event.name.rpartition(".")[2] in _PLACES_LAST
     return False
+
+
+def _asks_cuda(role: Any) -> bool:
+    """A device that is only asked about: ``torch.cuda.get_device_properties("cuda")``."""
+    return bool(role[1][0] == "ref" and role[1][1].startswith("torch.cuda."))

@@ -11,6 +11,8 @@ from neuronport.source.kinds import Kinds
 
 METHODS = frozenset(("backward", "step", "zero_grad", "manual_backward"))
 """What the reader has to show for loops to be recognised."""
+SELDOM = ", though not in every step"
+"""How the reason of what runs every so many steps ends."""
 _MAX_HOPS = 8
 _STEP_METHODS = frozenset(
     [
@@ -105,7 +107,7 @@ class Hot:
         )
         if function is None:
             return False
-        for callee, _args, _kwargs, line, _loops in function.calls:
+        for callee, _args, _kwargs, line, *_ in function.calls:
             if (
                 where.line <= line <= where.end_line
                 and callee is not None
@@ -134,7 +136,8 @@ class Hot:
                 continue
             for call in self.index.callers(name):
                 if call.in_hot_loop:
-                    return f"called in the training loop of {_short(call.caller)}"
+                    often = "" if call.in_hot_loop == 2 else SELDOM
+                    return f"called in the training loop of {_short(call.caller)}{often}"
                 if call.caller not in seen and len(seen) < 200:
                     seen.add(call.caller)
                     pending.append((call.caller, hops + 1))

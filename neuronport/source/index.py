@@ -114,11 +114,13 @@ class Summary:
         """Who calls what in this module; apart, because only some questions need it."""
         rows = []
         for caller, function in self.functions.items():
-            for callee, args, kwargs, line, loops in function.calls:
+            for callee, args, kwargs, line, loops, guards in function.calls:
                 name = _callee_name(callee, self)
                 if name:
-                    hot = not hot_loops.isdisjoint(loops)
-                    row = (caller.partition("#")[0], args, kwargs, line, hot)
+                    hot = 0 if hot_loops.isdisjoint(loops) else 2
+                    if hot and any(_is_periodic(self.guards[i].test) for i in guards):
+                        hot = 1
+                    row = (caller.partition("#")[0], args, kwargs, line, hot, guards)
                     # Version 2: the same bytes for the same, so that they may be compared.
                     rows.append((name, marshal.dumps(row, 2)))
         return marshal.dumps(rows) if rows else b""
@@ -149,6 +151,19 @@ _THAW: Mapping[str, Callable[[Any], Any]] = {
 """The parts of a summary that are thawed when they are asked for, in the order of ``_plain``."""
 
 
+def _is_periodic(test: Value, depth: int = 0) -> bool:
+    """``step % interval == 0``: what stands there does not happen in every round of the loop."""
+    if test is None or depth > 4:
+        return False
+    if test[0] == "bin":
+        return bool(test[1] == "%")
+    if test[0] == "bool":
+        return any(_is_periodic(part, depth + 1) for part in test[2])
+    if test[0] == "cmp":
+        return _is_periodic(test[1], depth + 1) or _is_periodic(test[3], depth + 1)
+    return test[0] == "not" and _is_periodic(test[1], depth + 1)
+
+
 def _callee_name(callee: Value, module: Summary) -> str:
     """The name of a callee as the caller knows it; methods of ``self`` by the class they are in."""
     for _ in range(4):
@@ -176,7 +191,10 @@ class Call(NamedTuple):
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str | None, Value], ...]
     line: int
-    in_hot_loop: bool
+    in_hot_loop: int
+    """2: in every round of a training loop, 1: in some rounds, 0: in none."""
+    guards: tuple[int, ...]
+    """Indices into the guards of the module that calls."""
 
 
 class Frozen(NamedTuple):
@@ -425,8 +443,8 @@ class TreeIndex:
         """The calls in the tree of a function of the tree, the first of them."""
         result = []
         for module, i in self._callers.get(dotted, ())[: min(most, MOST_CALLERS)]:
-            caller, args, kwargs, line, hot = marshal.loads(self._call_rows(module)[i][1])
-            result.append(Call(module, caller, args, kwargs, line, hot))
+            caller, args, kwargs, line, hot, guards = marshal.loads(self._call_rows(module)[i][1])
+            result.append(Call(module, caller, args, kwargs, line, hot, guards))
         return result
 
     def _call_rows(self, module: str) -> list[tuple[str, bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -266,8 +267,8 @@ class Kinds:
                 and self._class_kind(function.owner) == "module"
             ):
                 # What a module's forward is given is tensors, nearly always.
-                return Known("tensor", False)
-        if (value[1], name) in self.tensor_params:
+                return Known(UNKNOWN if _NO_TENSOR.search(name) else "tensor", False)
+        if (value[1], name) in self.tensor_params and not _NO_TENSOR.search(name):
             return Known("tensor", False)
         kind = table()["by_name"].get(name)
         return Known(kind, False) if kind else Known(UNKNOWN, True)
@@ -320,6 +321,13 @@ class Kinds:
         return Known(UNKNOWN, True)
 
 
+_NO_TENSOR = re.compile(
+    r"(^|_)(size|sizes|shape|shapes|h|w|height|width|metas?|metainfo|cfg|config|mode|flag|mems|names?"
+    r"|nums?|n|dims?|scale_factor|kwargs|args|opts?|options|stride|strides|level|levels|rate)$"
+    r"|^(num|n|is|use|return|output|with|do|should|max|min|img_meta|batch_size)_",
+    re.I,
+)
+"""What parameters are called that hold sizes, settings and descriptions."""
 _DTYPES = frozenset(
     [
         "float32",

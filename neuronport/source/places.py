@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from neuronport.readers.python.facts import Event, Value
@@ -24,7 +25,10 @@ _OFTEN_OFF = (
     "dump",
 )
 """What switches are called that are on when somebody looks, not in every run."""
+_BROKEN = ("isnan", "isinf")
 _MAX_DEPTH = 5
+_FILLS = re.compile(r"init(?!ial_|ted)|(normal|uniform|trunc\w*)_$|reset_param|reset_weight", re.I)
+"""What functions are called that fill parameters."""
 
 
 def entry(event: Event, view: ModuleView) -> str:
@@ -85,6 +89,11 @@ def _moves(call: tuple[Any, ...], view: ModuleView) -> bool:
     return not any(text.partition(":")[0] in ("cpu", "meta") for text, _ in view.strings(device))
 
 
+def fills_parameters(event: Event, view: ModuleView) -> bool:
+    """Whether a place gives parameters their first values: once, and before they are moved."""
+    return bool(_FILLS.search(view.scope(event).rpartition(".")[2]))
+
+
 def seldom(event: Event, view: ModuleView) -> bool:
     """Whether a condition lets the place run only every so many steps, or when somebody asks."""
     return any(_rare(guard.test, view, guard.polarity, 0) for guard in view.guards(event))
@@ -108,6 +117,14 @@ def _rare(test: Value, view: ModuleView, wanted: bool, depth: int) -> bool:
         return any(_rare(side, view, wanted, depth + 1) for side in (test[1], test[3]))
     if tag == "not":
         return _rare(test[1], view, not wanted, depth + 1)
+    if tag == "call" and test[1] is not None and str(test[1][-1]).endswith(_BROKEN):
+        return wanted  # numbers that are none: something went wrong
+    if tag == "call" and test[1] is not None and test[1][0] == "attr":
+        return _rare(test[1][1], view, wanted, depth + 1) or any(
+            _rare(item, view, wanted, depth + 1) for item in test[2]
+        )
+    if tag == "bin":
+        return any(_rare(side, view, wanted, depth + 1) for side in test[2:])
     if tag in ("bool", "call"):
         return any(_rare(item, view, wanted, depth + 1) for item in test[2])
     return False

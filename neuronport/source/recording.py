@@ -327,8 +327,12 @@ class RecordingIndex(TreeIndex):
         calls = marshal.loads(blob) if blob else []
         rows = []
         for i, callee in self._edges(name, calls):
-            caller, args, kwargs, line, hot = marshal.loads(calls[i][1])
-            plain = self._watched(name).placeless((caller, args, kwargs, hot), line)
+            caller, args, kwargs, line, hot, guards = marshal.loads(calls[i][1])
+            module = self._watched(name)
+            conditions = tuple(
+                (g.test, g.polarity, g.kind) for g in (module.guards[n] for n in guards)
+            )
+            plain = module.placeless((caller, args, kwargs, hot, conditions), line)
             rows.append((callee, i, _mark(plain)))
         self._kept.keep_edges(name, rows, self.needs(), self)
         return rows

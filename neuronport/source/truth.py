@@ -17,7 +17,7 @@ from neuronport.data import data_folder
 from neuronport.readers.python.facts import Guard, Value
 from neuronport.source.index import Summary
 from neuronport.source.processes import processes
-from neuronport.source.values import MAX_CALLERS, Resolver
+from neuronport.source.values import MAX_CALLERS, Atom, Resolver
 
 _MAX_DEPTH = 10
 _OF_ZERO: Mapping[str, Callable[[float], bool]] = {
@@ -30,12 +30,19 @@ _OF_ZERO: Mapping[str, Callable[[float], bool]] = {
 }
 """What comparing 0 with a number gives."""
 _VENDORS = ("cuda", "xpu", "mps", "npu", "hpu", "musa", "mlu")
+_DEVICE = re.compile(rf"^({'|'.join(_VENDORS)}|cpu|neuron|xla)(:\d+)?$")
 _OTHER_DEVICE = re.compile(rf"^({'|'.join(_VENDORS)})(:\d+)?$")
 
 
 def _is_other(texts: list[Any] | None) -> bool:
     """Whether a text can only be the device of another vendor."""
     return bool(texts) and all(isinstance(t, str) and _OTHER_DEVICE.match(t) for t in texts or ())
+
+
+_SIZED = frozenset(
+    f"builtins.{name}" for name in ("range", "min", "max", "int", "list", "tuple", "enumerate")
+)
+"""Calls whose result is empty, or 0, by what they are given."""
 
 
 @cache
@@ -85,6 +92,14 @@ class Truth:
         if func[0] in ("ref", "v"):
             names = self.resolver.refs(module, func)
             if any(n.rpartition(".")[2] in data["skips"] for n in names):
+                return True
+            if call and any(
+                key in data["skip_keywords"]
+                and given is not None
+                and given[0] == "const"
+                and given[1]
+                for key, given in value[3]
+            ):
                 return True
             if call and value[2]:
                 if any(n in data["skip_if"] for n in names):
@@ -148,8 +163,12 @@ class Truth:
         if tag == "attr":
             if value[2] == "is_cuda":
                 return False
+            values = self.resolver.attribute(value)
+            if values:
+                return self._agree([self._of(owner, v, depth + 1) for owner, v in values])
             atoms = self.resolver.follow(module, value)
-            if any(a.value is None or a.value == value for a in atoms):
+            if any(a.value is None or a.value == value or a.value[0] == "const" for a in atoms):
+                # A literal there is a setting of the project.
                 return None
             return self._agree([self._of(a.module, a.value, depth + 1) for a in atoms])
         return None
@@ -190,6 +209,8 @@ class Truth:
                 return True
             if dotted in ("builtins.bool", "builtins.all") and value[0] == "call" and value[2]:
                 return self._of(module, value[2][0], depth + 1)
+            if dotted in _SIZED and value[0] == "call" and value[2]:
+                return self._size(module, dotted, value[2], depth)
             if dotted == "importlib.util.find_spec" and value[0] == "call" and value[2]:
                 known, name = self.resolver.constant(module, value[2][0])
                 if known and isinstance(name, str) and self.missing(name):
@@ -224,6 +245,15 @@ class Truth:
                 return self._of(target[0], target[1].returns[0], depth + 1)
         return None
 
+    def _size(self, module: Summary, dotted: str, args: Any, depth: int) -> bool | None:
+        """Nothing is in a range up to 0, and nothing is less than no devices."""
+        if dotted == "builtins.range":
+            return False if self._of(module, args[:2][-1], depth + 1) is False else None
+        parts = [self._of(module, a, depth + 1) for a in args]
+        if dotted == "builtins.min":
+            return False if False in parts else None
+        return self._agree(parts)
+
     def choices(self, module: Summary, value: Value, depth: int = 0) -> list[Any] | None:
         """Every literal a value can be on a Neuron host, or None when that is not known."""
         if value is None or depth > _MAX_DEPTH:
@@ -256,11 +286,24 @@ class Truth:
             return None
         if tag in ("attr", "ref"):
             atoms = self.resolver.follow(module, value)
-            if not atoms or any(a.value is None or a.value[0] in ("attr", "ref") for a in atoms):
+            if not atoms or any(
+                a.value is None or a.value[0] in ("attr", "ref") or self._is_setting(tag, a)
+                for a in atoms
+            ):
                 return None
             parts = [self.choices(a.module, a.value, depth + 1) for a in atoms]
             return None if None in parts else [i for part in parts for i in part or ()]
         return None
+
+    @staticmethod
+    def _is_setting(tag: str, atom: Atom) -> bool:
+        """Whether a literal is one that the project, or whoever uses it, may choose otherwise; the
+        name of a device is what the program chose."""
+        if atom.value is None or atom.value[0] != "const":
+            return False
+        if isinstance(atom.value[1], str) and _DEVICE.match(atom.value[1]):
+            return False
+        return tag == "attr" or atom.chosen
 
     def _union(self, module: Summary, values: list[Value], depth: int) -> list[Any] | None:
         result: list[Any] = []
@@ -270,6 +313,26 @@ class Truth:
                 return None
             result += [i for i in part if i not in result]
         return result
+
+    def _is_literal(self, module: Summary, value: Value) -> bool:
+        """Whether a value is written down once and for all, wherever the program runs, and names no
+        device: to compare two of these says how the project is set, not where it runs."""
+        for _ in range(_MAX_DEPTH):
+            if value is None:
+                return False
+            if value[0] == "const":
+                return not (isinstance(value[1], str) and _DEVICE.match(value[1]))
+            if value[0] == "ref":
+                atoms = self.resolver.follow(module, value)
+                value = atoms[0].value if len(atoms) == 1 else None
+            elif value[0] == "v":
+                definition = module.definitions[value[1]]
+                if definition.guards:
+                    return False
+                value = definition.value
+            else:
+                return False
+        return False
 
     def _dead(self, module: Summary, value: Value) -> bool:
         """Whether a variable is assigned only where a Neuron host does not come."""
@@ -303,6 +366,8 @@ class Truth:
         if op in ("==", "!="):
             lefts, rights = self.choices(module, left), self.choices(module, right)
             if lefts is not None and rights is not None:
+                if self._is_literal(module, left) and self._is_literal(module, right):
+                    return None
                 return self._agree([(a == b) is (op == "==") for a in lefts for b in rights])
             for text, other in ((rights, left), (lefts, right)):
                 if self._is_device(module, other):
@@ -349,10 +414,16 @@ class Truth:
             return (op == "is") if truth is False else None
         if left[0] == "tried":
             if any(self.missing(name) for name in left[1]):
-                return self._is_none(module, left[3], op, depth + 1)
+                instead = left[3]
+                if instead is not None and instead[0] == "v":
+                    instead = module.definitions[instead[1]].value
+                return self._is_none(module, instead, op, depth + 1)
             return None
         if left[0] == "v":
-            return self._is_none(module, module.definitions[left[1]].value, op, depth + 1)
+            held = module.definitions[left[1]].value
+            if held is not None and held[0] == "const":
+                return None  # what a variable begins with need not be what it holds
+            return self._is_none(module, held, op, depth + 1)
         if left[0] == "const":
             return (left[1] is None) is (op == "is")
         if left[0] == "ref":

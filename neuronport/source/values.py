@@ -18,6 +18,8 @@ MAX_CALLERS = 12
 _MAX_CALLER_DEPTH = 6
 _MAX_PARSERS = 8
 _PARSE = frozenset(["parse_args", "parse_known_args", "parse_intermixed_args"])
+_DEFAULT = "default of parameter"
+_PASSED = "passed as"
 
 
 class Atom(NamedTuple):
@@ -27,6 +29,11 @@ class Atom(NamedTuple):
     value: Value
     chain: tuple[Related, ...] = ()
     """How it came here, nearest step first."""
+
+    @property
+    def chosen(self) -> bool:
+        """Whether it is what a parameter was given or has by default: others may choose anew."""
+        return any(step.says.startswith((_DEFAULT, _PASSED)) for step in self.chain)
 
 
 class Resolver:
@@ -258,6 +265,16 @@ class Resolver:
                             pending += [(atom.module, item) for item in value[1]]
         return found
 
+    def attribute(self, value: Value) -> list[tuple[Summary, Value]]:
+        """Everything the class, or the nearest base that does, assigns to an attribute of ``self``."""
+        if value is None or value[0] != "attr" or value[1] is None or value[1][0] != "self":
+            return []
+        for summary, name in self.index.mro(value[1][1]):
+            values = summary.classes[name].attributes.get(value[2])
+            if values is not None:
+                return [(summary, v) for v in values]
+        return []
+
     def _class_of(self, module: Summary, call: Any) -> str:
         """The class of the tree that a call makes an instance of, or ''."""
         func = call[1]
@@ -335,7 +352,7 @@ class Resolver:
         if function is not None:
             for name, default, _annotation, _kind in function.params:
                 if name == value[2] and default is not None and default != ("const", None):
-                    step = Related(module.path, function.line, f"default of parameter {name}")
+                    step = Related(module.path, function.line, f"{_DEFAULT} {name}")
                     found += self._atoms(module, default, (*chain, step), depth, seen)
                     written = True
             if depth <= _MAX_CALLER_DEPTH:
@@ -348,7 +365,7 @@ class Resolver:
         for caller, passed, call in self.passed(function, value):
             if passed is not None:
                 step = Related(
-                    caller.path, call.line, f"passed as {value[2]} by {_plain(call.caller)}"
+                    caller.path, call.line, f"{_PASSED} {value[2]} by {_plain(call.caller)}"
                 )
                 for atom in self._within(caller, passed, seen):
                     atoms.append(Atom(atom.module, atom.value, (*chain, step, *atom.chain)))

@@ -13,6 +13,7 @@ from neuronport.source.hot import Hot
 from neuronport.source.index import Summary, TreeIndex
 from neuronport.source.kinds import UNKNOWN, Kinds, Known
 from neuronport.source.truth import Truth
+from neuronport.source.unreached import Callers
 from neuronport.source.usage import tensor_params
 from neuronport.source.values import Atom, Resolver
 
@@ -41,6 +42,8 @@ class ModuleView:
         """The paths asked about: a program may be meant for one of them alone."""
         self._hot = Hot(facts, self.summary, index, self.kinds)
         self._skips: dict[int, bool] = {}
+        self._empty: dict[int, bool] = {}
+        self.callers = Callers(index, self.truth)
 
     # ---- surroundings -------------------------------------------------------------------------
 
@@ -81,6 +84,15 @@ class ModuleView:
         return found
 
     @cached_property
+    def calls_at(self) -> dict[int, list[Event]]:
+        """Calls with arguments, by line."""
+        found: dict[int, list[Event]] = {}
+        for event in self.facts.events:
+            if event.args or event.kwargs:
+                found.setdefault(event.at[0], []).append(event)
+        return found
+
+    @cached_property
     def guards_at(self) -> dict[int, list[int]]:
         """Conditions by the line of their test; indices into ``ModuleFacts.guards``."""
         found: dict[int, list[int]] = {}
@@ -106,6 +118,31 @@ class ModuleView:
                 self._skips[i] = self.truth.skipped(self.summary, guard)
             if self._skips[i]:
                 return guard
+        return None
+
+    def runs(self, event: Event) -> bool:
+        """Whether a Neuron host comes to a place, as far as is known."""
+        return self.skipping_guard(event) is None and self.unreached(event) is None
+
+    def unreached(self, event: Event) -> Related | None:
+        """Why the program does not come to a place on a Neuron host although no condition around it
+        says so: it is in a loop over no devices, or every caller in the tree asks for CUDA first."""
+        ctx = self.ctx(event)
+        for i in ctx.loops:
+            if i not in self._empty:
+                loop = self.facts.loops[i]
+                self._empty[i] = loop.kind != "while" and self.truth_of(loop.over) is False
+            if self._empty[i]:
+                line = self.facts.loops[i].line
+                return Related(self.facts.path, line, "there is nothing to loop over without CUDA")
+        scope = ctx.scope
+        while scope >= 0:
+            info = self.facts.scopes[scope]
+            if info.kind == "function":
+                found = self.callers.unreached(f"{self.facts.module}.{info.qualname}")
+                if found is not None:
+                    return found
+            scope = info.parent
         return None
 
     def import_is_guarded(self, event: Event) -> bool:

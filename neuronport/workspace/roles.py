@@ -41,6 +41,15 @@ def role_of_file(role: Role, name: str, kind: str) -> Role:
     return role
 
 
+def role_of_path(path: str) -> Role:
+    """The role of the Python file at a path of the tree."""
+    *folders, name = path.split("/")
+    role = Role.CODE
+    for folder in folders:
+        role = role_in_folder(role, folder)
+    return role_of_file(role, name, "python")
+
+
 _SUBMODULE_PATH = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
 
 

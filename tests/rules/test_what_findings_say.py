@@ -199,3 +199,140 @@ def test_generate_of_an_unknown_library_is_unsure(tmp_path: Path) -> None:
     code = "import torch, mii\nclient = mii.client('m')\nout = client.generate([1], max_new_tokens=4)\n"
     rows = found(tmp_path, code, "growing-generation-cache")
     assert all(f.confidence is Confidence.POSSIBLE for f in rows)
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "says"),
+    [
+        (
+            "import torch\nclass T:\n    def __init__(self, c):\n"
+            "        self.scale = torch.cuda.is_available() and c.scale\n",
+            "locks-in",
+            "kept here",
+        ),
+        (
+            "import torch\nclass T:\n    def __init__(self, c):\n"
+            "        self.gpu = torch.cuda.is_available() and c.gpu\n    def log(self):\n"
+            "        if self.gpu:\n            print('memory')\n",
+            "locks-in",
+            "does not happen on Neuron",
+        ),
+        (
+            "import torch\ndef f(x):\n    use = torch.cuda.is_available()\n    if use:\n"
+            "        x = x.cuda()\n    return x\n",
+            "falls-back",
+            "chip stays idle",
+        ),
+        ("import torch\nprint(torch.cuda.is_available())\n", "locks-in", "written down"),
+        (
+            "import torch, transformers\ntransformers.TrainingArguments(use_cpu=not torch.cuda.is_available())\n",
+            "falls-back",
+            "False",
+        ),
+        (
+            "import torch\ndef f(device):\n    if device == 'cuda' and not torch.cuda.is_available():\n"
+            "        device = 'cpu'\n    return device\n",
+            "falls-back",
+            "chip stays idle",
+        ),
+        (
+            "import torch\ndef f(device):\n    if device == 'cuda' and not torch.cuda.is_available():\n"
+            "        raise ValueError\n    return torch.zeros(1, device=device)\n",
+            "locks-in",
+            "where CUDA is asked for",
+        ),
+    ],
+)
+def test_what_is_kept_or_handed_on_is_judged_by_what_it_decides_later(
+    tmp_path: Path, code: str, verdict: str, says: str
+) -> None:
+    (finding,) = found(tmp_path, code, AVAILABLE)
+    assert finding.verdict.value == verdict
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("import torch\ntorch.cuda.set_device(rank % torch.cuda.device_count())\n", "breaks"),
+        (
+            "import torch\nn = torch.cuda.device_count()\ntorch.cuda.set_device(rank % n)\n",
+            "breaks",
+        ),
+        ("import torch\nn = torch.cuda.device_count()\nf(nprocs=n)\n", "falls-back"),
+        ("import torch\nassert torch.cuda.device_count() > rank\n", "breaks"),
+        (
+            "import torch\nif torch.cuda.is_available():\n    n = torch.cuda.device_count()\n",
+            "locks-in",
+        ),
+    ],
+)
+def test_a_count_of_devices(tmp_path: Path, code: str, verdict: str) -> None:
+    (finding,) = found(tmp_path, code, "api/torch.cuda.device_count")
+    assert finding.verdict.value == verdict
+
+
+def test_a_device_made_to_compare_with_is_a_question(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f(x, device):\n"
+        "    seed(x, on_gpu=device.type == torch.device('cuda').type)\n"
+        "    return torch.device('cuda') == device\n"
+    )
+    assert not found(tmp_path, code, "hardcoded-cuda-device")
+    assert [f.location.line for f in found(tmp_path, code, "cuda-device-gate")] == [3, 4]
+
+
+def test_a_device_asked_about_is_judged_by_what_asks(tmp_path: Path) -> None:
+    code = "import torch\np = torch.cuda.get_device_properties(torch.device('cuda'))\n"
+    assert not found(tmp_path, code, "hardcoded-cuda-device")
+    assert found(tmp_path, code, "api/torch.cuda.get_device_properties")
+
+
+def test_a_device_under_a_test_for_cuda_is_not_what_has_to_change(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f():\n    if torch.cuda.is_available():\n"
+        "        return torch.device('cuda:0')\n    return torch.device('cpu')\n"
+    )
+    (finding,) = found(tmp_path, code, "hardcoded-cuda-device")
+    assert finding.confidence is Confidence.POSSIBLE
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import bitsandbytes as bnb\ndef f(m):\n    return isinstance(m, bnb.nn.Linear4bit)\n",
+        "import bitsandbytes as bnb\ndef f(m: bnb.nn.Linear4bit):\n    return m\n",
+    ],
+)
+def test_a_class_named_as_a_type_is_not_used(tmp_path: Path, code: str) -> None:
+    (finding,) = found(tmp_path, code, "api/bitsandbytes.nn.Linear4bit")
+    assert finding.verdict.value == "locks-in"
+    assert "as a type only" in finding.message
+
+
+def test_setting_an_attribute_named_cuda_moves_nothing(tmp_path: Path) -> None:
+    code = "import torch\ndef f(opt):\n    opt.cuda = opt.gpu > -1\n"
+    assert not found(tmp_path, code, "api/torch.Tensor.cuda")
+
+
+def test_costs_in_tests_are_not_certain(tmp_path: Path) -> None:
+    code = "import torch\ndef check(a: torch.Tensor, b: torch.Tensor):\n    return a[b > 0].sum()\n"
+    for name, sure in (("test_case.py", False), ("case.py", True)):
+        part = judge_files(tmp_path / name, {name: code})
+        (finding,) = [f for f in part.findings if f.rule == "boolean-mask-index"]
+        assert (finding.confidence is not Confidence.POSSIBLE) is sure
+
+
+def test_a_model_evaluated_every_so_many_steps_is_not_hot(tmp_path: Path) -> None:
+    code = (
+        "import torch\n\ndef evaluate(m: torch.nn.Module, x: torch.Tensor):\n"
+        "    return m(x).sum().item()\n\ndef train(m: torch.nn.Module, data, optimizer):\n"
+        "    for i, x in enumerate(data):\n        m(x).sum().backward()\n        optimizer.step()\n"
+        "        if i % 100 == 0:\n            evaluate(m, x)\n"
+    )
+    (finding,) = found(tmp_path, code, "host-read")
+    assert finding.confidence is Confidence.POSSIBLE
+    assert not finding.context.hot
+    (always,) = found(tmp_path, code.replace("if i % 100 == 0", "if True"), "host-read")
+    assert always.confidence is not Confidence.POSSIBLE
+    assert always.context.hot

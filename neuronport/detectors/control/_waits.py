@@ -8,6 +8,7 @@ from neuronport.detectors._tensors import on_host, prepares, prepares_data, uses
 from neuronport.findings import CONFIDENCE_ORDER, Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source import places
+from neuronport.source.hot import SELDOM
 from neuronport.source.view import ModuleView
 
 CERTAIN, LIKELY, POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
@@ -78,10 +79,12 @@ def reached(
         if not hot:
             return None
         sure = weakest(sure, LIKELY)
-    if view.skipping_guard(event) is not None:
+    if not view.runs(event):
         return None
     if prepares_data(event, view):
         return POSSIBLE, hot  # a transform is a module too, and runs on the host
+    if hot.endswith(SELDOM):
+        return POSSIBLE, hot
     if places.seldom(event, view):
-        return POSSIBLE, f"{hot}, though not in every step"
+        return POSSIBLE, f"{hot}{SELDOM}"
     return sure, hot

@@ -91,7 +91,7 @@ def _passed_on(event: Event, view: ModuleView, confidence: Confidence) -> Iterat
     loop = view.facts.loops[view.ctx(event).loops[-1]]
     if function is None or loop.kind == "comprehension":
         return
-    for callee, args, kwargs, line, _loops in function.calls:
+    for callee, args, kwargs, line, *_ in function.calls:
         if not event.span.line <= line <= loop.end_line or callee is None:
             continue
         if view.kind(callee).kind != "module":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from neuronport.findings import Confidence
@@ -103,37 +102,6 @@ def unwrap(role: Any) -> tuple[Any, bool, bool]:
 
 def is_compared(role: Any) -> bool:
     return bool(role) and role[0] == "compare"
-
-
-def compared_device(event: Event, view: ModuleView) -> tuple[str, Value] | None:
-    """``x.device != torch.device("cuda")``: the operator and the other side, when a string stands in
-    a device that is only compared."""
-    role = event.role
-    if role[0] != "arg" or view.name(role[1]) != "torch.device":
-        return None
-    for test in view.tests.get(event.span.line, ()):
-        for _, left, op, right in _comparisons(test.value, 0):
-            for side, other in ((left, right), (right, left)):
-                if (
-                    side is not None
-                    and side[0] == "call"
-                    and side[1] == role[1]
-                    and ("const", event.name) in side[2]
-                ):
-                    return op, other
-    return None
-
-
-def _comparisons(value: Value, depth: int) -> Iterator[tuple[Any, ...]]:
-    if value is None or depth > 4:
-        return
-    if value[0] == "cmp":
-        yield value
-    elif value[0] == "not":
-        yield from _comparisons(value[1], depth + 1)
-    elif value[0] == "bool":
-        for part in value[2]:
-            yield from _comparisons(part, depth + 1)
 
 
 def is_option(role: Any, view: ModuleView) -> bool:
@@ -238,6 +206,8 @@ def _argument(func: Value, key: Any, view: ModuleView) -> tuple[Confidence, str]
         return None
     if last.endswith(("Error", "Exception", "Warning")):
         return None
+    if name.startswith("torch.cuda."):
+        return None  # a question about a CUDA device: the row of what is called says so
     if name in ("torch.autocast", "torch.amp.autocast"):
         return None  # it switches itself off; its own row says so
     if name in (

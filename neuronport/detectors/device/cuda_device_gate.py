@@ -27,12 +27,11 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             event.span, f"asks whether {view.text(role[1])} begins with 'cuda'", Confidence.CERTAIN
         )
         return
-    compared = _strings.compared_device(event, view)
-    if compared is None and not _strings.is_compared(role):
+    if not _strings.is_compared(role):
         return
     if listed:
         return  # a list of devices: cuda-device-list
-    op, other = compared or role[1:]
+    op, other = role[1:]
     confidence = Confidence.CERTAIN if _strings.is_device(other, view) else Confidence.POSSIBLE
     text, name = repr(event.name.strip()), view.text(other)
     if op in ("in", "not in"):

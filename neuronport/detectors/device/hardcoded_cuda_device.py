@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
+from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
@@ -37,7 +38,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     if role[0] in ("default", "field") or (role[0] == "method" and role[2] == "startswith"):
         return
-    if listed or branched or _strings.compared_device(event, view) is not None:
+    if listed or branched:
         return
     if role[0] == "arg" and view.name(role[1]) in _SWITCHED_OFF:
         return
@@ -45,4 +46,6 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if found is None:
         return
     confidence, where = found
+    if view.skipping_guard(event) is not None:
+        confidence = Confidence.POSSIBLE  # the test that leads here is what has to change
     yield Hit(event.span, f"the device is {event.name.strip()!r}, {where}", confidence)

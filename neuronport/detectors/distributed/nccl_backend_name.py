@@ -133,6 +133,8 @@ def _passed(role: tuple, view: ModuleView) -> tuple[Confidence, str] | None:  # 
     if isinstance(key, str):
         if key == "ddp_backend":
             return None  # a row of the transformers table
+        if _BACKEND.search(key) and last in ("Namespace", "SimpleNamespace"):
+            return Confidence.POSSIBLE, f"argument {key} of {last}"
         if _BACKEND.search(key):
             return Confidence.CERTAIN, f"argument {key} of {last}"
         if key in ("help", "description", "name", "msg", "message", "reason"):

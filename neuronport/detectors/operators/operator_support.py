@@ -78,7 +78,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if spelling not in _notable():
         return
     confidence = _confidence(event, spelling, view)
-    if confidence is None or view.skipping_guard(event) is not None:
+    if confidence is None or not view.runs(event):
         return
     call = _call(event, spelling, view)
     if call is None:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import called, on_host, placed
 from neuronport.detectors.precision._dtypes import formats
+from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
+from neuronport.source import places
 from neuronport.source.view import ModuleView
 
 METHODS = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "take_along_dim")
@@ -32,11 +34,10 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     if on_host(view, call.tensor) or on_host(view, index):
         return
-    yield Hit(
-        event.span,
-        f"{call.name} with an int64 index, which the device converts first",
-        placed(event, view, call.confidence),
-    )
+    sure = placed(event, view, call.confidence)
+    if places.fills_parameters(event, view):
+        sure = Confidence.POSSIBLE
+    yield Hit(event.span, f"{call.name} with an int64 index, which the device converts first", sure)
 
 
 def _narrow(view: ModuleView, value: Value, depth: int = 0) -> bool:

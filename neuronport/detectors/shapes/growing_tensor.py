@@ -99,12 +99,29 @@ def _loop(event: Event, view: ModuleView, target: str) -> Confidence | None:
         return None
     over = loops[-1].over
     text = _all_names(over, view)
-    if loops[-1].kind == "for" and _LAYERS.search(text):
-        return None
+    if loops[-1].kind == "for" and (_LAYERS.search(text) or not _counts(over)):
+        return None  # over the layers, or over things of which there are as many each time
     hot = view.hot(event)
     if "runs the model" in hot or _TOKENS.search(target):
         return LIKELY if hot or loops[-1].kind == "while" else POSSIBLE
     return None
+
+
+def _counts(over: Value, depth: int = 0) -> bool:
+    """Whether a loop goes over numbers of steps: ``range(…)``, ``tqdm(range(…))``, ``count()``."""
+    if over is None or depth > 4:
+        return False
+    if over[0] == "call" and over[1] is not None:
+        if str(over[1][-1]).rpartition(".")[2] in (
+            "range",
+            "count",
+            "trange",
+            "arange",
+            "linspace",
+        ):
+            return True
+        return any(_counts(value, depth + 1) for value in over[2])
+    return over[0] in ("v", "param", "attr")
 
 
 def _all_names(value: Value, view: ModuleView, depth: int = 0) -> str:

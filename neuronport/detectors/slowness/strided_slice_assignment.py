@@ -19,7 +19,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     if view.kind(event.value).kind != "tensor" and not view.hot(event):
         return
-    if on_host(view, event.value) and not view.hot(event):
+    if on_host(view, event.value):
         return
     yield Hit(
         event.span,

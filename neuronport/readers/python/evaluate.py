@@ -77,6 +77,8 @@ _TEXTUAL = frozenset(
 _OTHER = ("other",)
 _BROAD = frozenset(("Exception", "BaseException"))
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
+_DEVICE = ("ref", "torch.device")
+_TYPE_TESTS = (("ref", "builtins.isinstance"), ("ref", "builtins.issubclass"))
 _EXITS = frozenset(
     (
         ("ref", "sys.exit"),
@@ -351,7 +353,10 @@ class _Reader:
         tries = self.tries
         before = self.env
         self.env = dict(before)
-        self.tries = (*tries, *caught)
+        self.tries = (
+            *tries,
+            *(n for h in node.handlers if not _ends(h.body) for n in _exception_names(h.type)),
+        )
         optional = not _IMPORT_ERRORS.isdisjoint(caught)
         outer_imported = self.imported
         if optional:
@@ -977,7 +982,8 @@ class _Reader:
             if node.attr in self.methods or node.attr in self.names:
                 self.emit(_event("attr", self.span(node), self.ctx(), node.attr, base, role="load"))
             return ("attr", base, node.attr)
-        self.role = _OTHER
+        if not _is_device_text(node):
+            self.role = _OTHER
         return self.expr(node)
 
     def imported_name(self, value: Value) -> Value:
@@ -1031,8 +1037,19 @@ class _Reader:
             self.role = _OTHER
             func_value = self.expr(func)
         args: list[Value] = []
+        # The device made for a comparison, or for a question about a CUDA device, is a text there.
+        asked = func_value == _DEVICE and (
+            outer_role[0] == "compare" or (outer_role[0] == "arg" and _is_cuda(outer_role[1]))
+        )
+        typed = func_value in _TYPE_TESTS
         for i, arg in enumerate(node.args):
-            if arg.__class__ in _TEXTUAL:
+            if typed and i:
+                self.role = _OTHER
+                args.append(self.expr(arg, "annotation"))
+                continue
+            if asked:
+                self.role = outer_role
+            elif arg.__class__ in _TEXTUAL or (_is_cuda(func_value) and _is_device_text(arg)):
                 self.role = ("method", receiver, method, i) if method else ("arg", func_value, i)
             else:
                 self.role = _OTHER
@@ -1081,7 +1098,14 @@ class _Reader:
                     hit = False
                 if func_value[1][:1] == "@" or func_value[1].partition(".")[0] in self.tree_roots:
                     self.calls.append(
-                        (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops)
+                        (
+                            func_value,
+                            a[:_MAX_ARGS],
+                            k[:_MAX_ARGS],
+                            node.lineno,
+                            self.loops,
+                            self.guards,
+                        )
                     )
             elif tag == "attr":
                 if method in self.methods:
@@ -1089,11 +1113,18 @@ class _Reader:
                     hit = False
                 if receiver is not None and receiver[0] == "self":
                     self.calls.append(
-                        (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops)
+                        (
+                            func_value,
+                            a[:_MAX_ARGS],
+                            k[:_MAX_ARGS],
+                            node.lineno,
+                            self.loops,
+                            self.guards,
+                        )
                     )
             elif tag in ("star", "v", "self", "param"):
                 self.calls.append(
-                    (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops)
+                    (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops, self.guards)
                 )
         if hit:
             self.emit(_event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
@@ -1230,7 +1261,9 @@ class _Reader:
         comparators = node.comparators
         op = _OPS[node.ops[0].__class__]
         # The role of a string in a comparison names the other side, hence the order.
-        if left_node.__class__ is ast.Constant and len(comparators) == 1:
+        if len(comparators) == 1 and (
+            left_node.__class__ is ast.Constant or _is_device_text(left_node)
+        ):
             self.role = _OTHER
             right = self.expr(comparators[0])
             self.role = ("compare", op, right)
@@ -1400,6 +1433,31 @@ def _drop(event: tuple[Any, ...]) -> None:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_cuda(func: Value) -> bool:
+    return func is not None and func[0] == "ref" and func[1][:11] == "torch.cuda."
+
+
+def _ends(body: list[ast.stmt]) -> bool:
+    """Whether a handler ends the program, or raises in its turn."""
+    last = body[-1]
+    if isinstance(last, ast.Raise):
+        return True
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return ast.unparse(last.value.func) in ("sys.exit", "os._exit", "exit", "quit")
+    return False
+
+
+def _is_device_text(node: Any) -> bool:
+    """``torch.device("cuda")`` or its type: in a comparison it is as good as the text."""
+    if node.__class__ is ast.Attribute and node.attr in ("type", "index"):
+        node = node.value
+    if node.__class__ is not ast.Call or len(node.args) != 1 or node.keywords:
+        return False
+    func = node.func
+    name = func.attr if func.__class__ is ast.Attribute else getattr(func, "id", "")
+    return name == "device" and node.args[0].__class__ is ast.Constant
 
 
 def _exception_names(node: Any) -> list[str]:

@@ -46,7 +46,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 8
+FACTS_FORM = 9
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -224,10 +224,17 @@ class Function(NamedTuple):
     decorators: tuple[Value, ...]
     owner: str
     calls: tuple[
-        tuple[Value, tuple[Value, ...], tuple[tuple[str | None, Value], ...], int, tuple[int, ...]],
+        tuple[
+            Value,
+            tuple[Value, ...],
+            tuple[tuple[str | None, Value], ...],
+            int,
+            tuple[int, ...],
+            tuple[int, ...],
+        ],
         ...,
     ]
-    """Calls of what can be in the tree: callee, arguments, keyword arguments, line, loops."""
+    """Calls of what can be in the tree: callee, arguments, keyword arguments, line, loops, guards."""
     end_line: int
     yields: bool
 
