@@ -15,7 +15,10 @@ def tensor_params(facts: ModuleFacts) -> frozenset[tuple[str, str]]:
     methods = frozenset(usage["methods"])
     of_comparisons = frozenset(usage["of-comparisons"])
     takes_other = frozenset(usage["takes-other"])
-    numpy = any(e.kind == "import" and e.name.partition(".")[0] == "numpy" for e in facts.events)
+    packages = {e.name.partition(".")[0] for e in facts.events if e.kind == "import"}
+    numpy = "numpy" in packages
+    # A random generator of NumPy's draws from a ``multinomial`` too.
+    arrays = numpy and "torch" not in packages
     found: set[tuple[str, str]] = set()
 
     def add(value: Value) -> None:
@@ -42,7 +45,7 @@ def tensor_params(facts: ModuleFacts) -> frozenset[tuple[str, str]]:
             ):
                 add(event.args[0])
         elif event.kind == "method":
-            if event.name in methods:
+            if event.name in methods and not arrays:
                 add(event.value)
             elif (
                 event.name in of_comparisons

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rules.judging import judge_files
 from tests.source.viewing import view_of
 
 
@@ -27,3 +28,9 @@ from tests.source.viewing import view_of
 def test_parameters(tmp_path: Path, code: str, kind: str) -> None:
     view = view_of(tmp_path, code)
     assert view.kind(("param", f"{view.facts.module}.f", "p")).kind == kind
+
+
+def test_a_generator_of_numpys_is_no_tensor(tmp_path):
+    code = "import numpy as np\n\ndef draw(state, out):\n    out[...] = state.multinomial(10, np.ones(6))\n"
+    part = judge_files(tmp_path, {"case.py": code})
+    assert not part.findings
