@@ -1,0 +1,1 @@
+"""A package of that name with nothing in it, as PyPI has one."""
