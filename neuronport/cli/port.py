@@ -238,10 +238,17 @@ def _ask(change: Any, project: Any) -> bool:
 
 
 def _as_json(plan: Any, written: Sequence[str]) -> dict[str, Any]:
+    from neuronport.codemods.engine.write import diff
+
     return {
         "schema": "neuronport/port/1",
         "files": [
-            {"path": item.path, "new": item.before is None, "written": item.path in written}
+            {
+                "path": item.path,
+                "new": item.before is None,
+                "written": item.path in written,
+                "diff": diff(item),
+            }
             for item in plan.rewritten
         ],
         "changes": [_change(c) for c in plan.changes],

@@ -1,0 +1,127 @@
+"""Every figure on the page and in the Markdown is the one that the records give."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from neuronport.data import data_folder
+from neuronport.reporting import html
+from neuronport.reporting.joined import json_, markdown
+from neuronport.reporting.joined.figures import shown
+from neuronport.reporting.joined.model import build
+
+from . import making
+from .reading import Page, read
+from .recomputing import Recomputed
+
+
+def page_of(folder: Path, bodies: dict[str, Any], against: Path | None = None) -> tuple[Page, Any]:
+    from neuronport.records import load
+
+    records = making.folder(folder, bodies)
+    report = build(records, load(str(against)) if against else None)
+    return read("".join(html.render(report))), report.data
+
+
+def earlier_bodies() -> dict[str, Any]:
+    """As the sample's, with one finding more and one that is other than today's."""
+    found = making.bodies()
+    audit = copy.deepcopy(found["audit.json"])
+    extra = copy.deepcopy(audit["findings"][0])
+    extra.update(fingerprint="feedfeedfeedfeed", message="was mended since")
+    audit["findings"] = [extra, *audit["findings"][1:], copy.deepcopy(extra)]
+    return {"audit.json": audit}
+
+
+def check(page: Page, recomputed: Recomputed) -> None:
+    assert page.figures
+    for path, kind, text in page.figures:
+        assert text == shown(recomputed(path), kind), path
+
+
+def test_every_figure_of_a_whole_report_is_recomputed(tmp_path: Path) -> None:
+    bodies, earlier = making.bodies(), earlier_bodies()
+    making.folder(tmp_path / "before", earlier)
+    page, data = page_of(tmp_path / "now", bodies, tmp_path / "before")
+    check(page, Recomputed(bodies, data, earlier["audit.json"]))
+    seen = {path.split("/")[0] for path, _, _ in page.figures}
+    assert seen >= {
+        "audit", "groups", "effort", "waves", "unknown", "records", "graphs", "port", "churn",
+        "compile", "comparison",
+    }  # fmt: skip
+
+
+def test_a_changed_record_changes_the_figures(tmp_path: Path) -> None:
+    """The check is one that can fail: figures follow the records."""
+    bodies = making.bodies()
+    page, data = page_of(tmp_path / "a", bodies)
+    other = copy.deepcopy(bodies)
+    other["audit.json"]["findings"].pop(0)
+    with pytest.raises(AssertionError):
+        check(page, Recomputed(other, data))
+    other = copy.deepcopy(bodies)
+    other["compile-model.json"]["attempts"][0]["xla_cpu_seconds"]["compile"] = 9.0
+    with pytest.raises(AssertionError):
+        check(page, Recomputed(other, data))
+
+
+def test_no_number_stands_on_the_page_unvouched(tmp_path: Path) -> None:
+    making.folder(tmp_path / "before", earlier_bodies())
+    page, _ = page_of(tmp_path / "now", making.bodies(), tmp_path / "before")
+    assert page.loose == []
+
+
+def test_many_findings_are_recomputed_too(tmp_path: Path) -> None:
+    bodies = {"audit.json": making.audit_body(making.many(3000))}
+    page, data = page_of(tmp_path, bodies)
+    recomputed = Recomputed(bodies, data)
+    for path, kind, text in page.figures:
+        if path.startswith(("audit/", "effort/total", "unknown", "waves")):
+            assert text == shown(recomputed(path), kind), path
+
+
+def test_markdown_has_the_figures_of_the_page(tmp_path: Path) -> None:
+    report = build(making.whole(tmp_path))
+    text = "".join(markdown.render(report))
+    data = report.data
+    assert f"**{data['audit']['sure_errors']} places keep it from running correctly" in text
+    assert markdown.effort(data["effort"]["total"]) in text
+    for wave in data["waves"]:
+        assert f"{wave['title']}: {wave['places']} place" in text
+    assert "4 crossings between device and host, 96 kB" in text
+    assert "XLA:CPU: forward, compiled; capture 1.25 s, lowering 0.5 s, compile 2.75 s" in text
+
+
+def test_json_is_as_its_schema_says(tmp_path: Path) -> None:
+    schema = json.loads((data_folder("schemas") / "report.json").read_text(encoding="utf-8"))
+    for number, bodies in enumerate((making.bodies(), {}, {"graph-m.json": making.graph_body()})):
+        records = making.folder(tmp_path / str(number), bodies)
+        document = json.loads("".join(json_.render(build(records, records))))
+        jsonschema.validate(document, schema)
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("graph", making.graph_body()),
+        ("churn", making.churn_body()),
+        ("audit", making.audit_body(making.sample())),
+    ],
+)
+def test_the_records_these_tests_make_are_as_commands_make_them(name: str, body: Any) -> None:
+    schema = json.loads((data_folder("schemas") / f"{name}.json").read_text(encoding="utf-8"))
+    jsonschema.validate(body, schema)
+
+
+def test_the_audit_is_read_back_whole() -> None:
+    from neuronport.reporting.joined.audits import audit_result
+
+    for audit in (making.sample(), making.nothing(), making.hostile(), making.many(50)):
+        body = making.audit_body(audit)
+        assert making.audit_body(audit_result(body)) == body
