@@ -129,7 +129,7 @@ def _required(finding: Finding, source: Source) -> Any:
     start, end = source.place(finding.location)
     asked = [
         node
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Call)
         and start <= source.span(node)[0]
         and source.span(node)[1] <= end
@@ -354,7 +354,7 @@ def _devices_by(name: str, paths: Any, project: Project) -> list[Finding]:
             continue
         bodies = [
             stmt
-            for node in ast.walk(source.tree)
+            for node in source.nodes
             if isinstance(node, ast.If) and _last_name(node.test) == name
             for stmt in node.body
         ]

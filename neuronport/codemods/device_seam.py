@@ -222,7 +222,7 @@ def _argument(
 def _unpinned(finding: Finding, source: Source) -> Change | Left | None:
     """The call whose ``pin_memory_device`` a finding is about; of ``pin_memory`` nothing is written."""
     start, end = source.place(finding.location)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call):
             word = patterns.keyword(node, "pin_memory_device")
             if word is not None and start <= source.span(word.value)[0] < end:

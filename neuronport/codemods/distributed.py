@@ -138,7 +138,7 @@ def _origins(
             other = project.source(path)
         if other is None or not project.rewritable(path):
             continue
-        for node in ast.walk(other.tree):
+        for node in other.nodes:
             if _is_nccl(node) and _gives(other, node, name):
                 assert isinstance(node, ast.Constant)
                 found.append((other, node))

@@ -42,7 +42,7 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
     if patterns.is_guarded(finding):
         return None
     if finding.rule == "event-timing":
-        if "device_event" in source.bound or _made_elsewhere(source, project):
+        if source.binds("device_event") or _made_elsewhere(source, project):
             return Left(finding, "done", "the events are the host's clock outside of CUDA", ())
         return Left(finding, "needs-a-person", "goes with the events it is asked of", _TIMING)
     name = _NAMES.get(finding.rule.rpartition(".")[2])
@@ -69,7 +69,7 @@ def _is_given_away(source: Source, call: ast.Call) -> bool:
     target = ast.dump(stmt.targets[0]).replace("Store()", "Load()")
     return any(
         isinstance(n, ast.Attribute) and n.attr in _RAW and ast.dump(n.value) == target
-        for n in ast.walk(source.tree)
+        for n in source.nodes
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from neuronport.codemods.engine.model import Edit
 from neuronport.codemods.engine.source import Source
@@ -78,7 +78,7 @@ def torch_name(source: Source) -> str | None:
 def removals(
     source: Source,
     gone: Sequence[tuple[int, int]],
-    wanted: frozenset[str] = frozenset(),
+    wanted: Callable[[str], bool] = lambda name: False,
     packages: frozenset[str] = frozenset(),
 ) -> tuple[list[Edit], list[ast.alias]]:
     """Edits that take out imported names whose last uses stood in the spans that are gone, and what
@@ -91,7 +91,7 @@ def removals(
     """
     if source.path.endswith("__init__.py") or not gone:
         return [], []
-    exported = _exported(source) | wanted
+    exported = _exported(source)
     edits: list[Edit] = []
     removed: list[ast.alias] = []
     for stmt, alone in _import_statements(source, packages):
@@ -101,6 +101,7 @@ def removals(
             if a.name != "*"
             and _is_of(stmt, a, packages)
             and _is_unused(source, stmt, a, gone, exported)
+            and not wanted(_bound(stmt, a))
         ]
         if not unused or source.has_comment(
             source.span(stmt)[0], source.line_start((stmt.end_lineno or stmt.lineno) + 1)
@@ -122,7 +123,7 @@ def _import_statements(
 ) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
     """The imports to look at, and whether nothing else stands in their block."""
     top = set(source.tree.body)
-    for node in source.tree.body if not packages else ast.walk(source.tree):
+    for node in source.tree.body if not packages else source.nodes:
         if not isinstance(node, ast.Import | ast.ImportFrom) or not sole_on_line(source, node):
             continue
         if node in top:
@@ -158,6 +159,12 @@ def _without(
     return edits
 
 
+def _bound(stmt: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    """The name that an import binds."""
+    plain = isinstance(stmt, ast.Import)
+    return alias.asname or (alias.name.partition(".")[0] if plain else alias.name)
+
+
 def _is_unused(
     source: Source,
     stmt: ast.Import | ast.ImportFrom,
@@ -166,14 +173,12 @@ def _is_unused(
     exported: frozenset[str],
 ) -> bool:
     module = stmt.module or "" if isinstance(stmt, ast.ImportFrom) else alias.name
-    name = alias.asname or (
-        module.partition(".")[0] if isinstance(stmt, ast.Import) else alias.name
-    )
+    name = _bound(stmt, alias)
     if name in exported:
         return False
     # A package that is given up is not kept for an import nobody uses.
     used = module.partition(".")[0] != "torch" and stmt in source.tree.body
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Name) and node.id == name:
             start, end = source.span(node)
             if not any(a <= start and end <= b for a, b in gone):

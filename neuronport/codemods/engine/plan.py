@@ -6,8 +6,6 @@ Nothing is written here. Order and outcome do not depend on anything but the tre
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 from neuronport.audit import parse
 from neuronport.codemods import codemods
 from neuronport.codemods.engine import imports
+from neuronport.codemods.engine.comments import comments as comments_of
 from neuronport.codemods.engine.model import (
     Change,
     Edit,
@@ -322,7 +321,7 @@ def rewritten_text(
     torch = imports.torch_name(source)
     if any("torch" in c.names() for c in changes):
         if torch is None:
-            if "torch" in source.bound:
+            if source.binds("torch"):
                 raise _Refused("name-taken", "the name torch is something else here")
             lines.append("import torch")
         names["torch"] = torch or "torch"
@@ -334,8 +333,8 @@ def rewritten_text(
             if name in known:
                 names[f"seam:{name}"] = known[name]
                 continue
-            local = name if name not in source.bound else f"port_{name}"
-            if local in source.bound:
+            local = name if not source.binds(name) else f"port_{name}"
+            if source.binds(local):
                 raise _Refused(
                     "name-taken", f"the names {name} and {local} are something else here"
                 )
@@ -347,8 +346,12 @@ def rewritten_text(
     gone = [(e.start, e.end) for e in edits if e.end > e.start]
     if gone:
         packages = frozenset(p for c in changes for p in c.drops)
-        wanted = seams.project.imported_by_others(source.path)
-        edited, removed = imports.removals(source, gone, wanted, packages)
+        edited, removed = imports.removals(
+            source,
+            gone,
+            lambda name: seams.project.imported_by_others(source.path, name),
+            packages,
+        )
         resolved += edited
         if dropped is not None:
             dropped += [source.span(alias) for alias in removed]
@@ -426,7 +429,7 @@ def check(source: Source, after: str) -> None:
         parse(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _Refused("does-not-parse", f"the rewritten file would not parse: {error}") from None
-    if comments(after) != comments(source.text):
+    if comments(after) != [comment for _, comment in source.comments or ()]:
         raise _Refused("comment-changed", "a comment would change")
     try:
         encode(replace(source.decoded, text=after))
@@ -436,14 +439,7 @@ def check(source: Source, after: str) -> None:
 
 def comments(text: str) -> list[str]:
     """The comments of a program, in order."""
-    try:
-        return [
-            t.string
-            for t in tokenize.generate_tokens(io.StringIO(text, newline="").readline)
-            if t.type == tokenize.COMMENT
-        ]
-    except (tokenize.TokenError, SyntaxError):
-        return []
+    return [comment for _, comment in comments_of(text) or ()]
 
 
 def why_left(finding: Finding, project: Project) -> Left:

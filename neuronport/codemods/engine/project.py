@@ -48,8 +48,8 @@ class Project:
         self._frozen = auditor.kept()
         self.index = TreeIndex(tree.summaries(), auditor.modules)
         self._modules = sorted(tree.fresh)
-        self._taken: dict[str, frozenset[str]] | None = None
-        self._stars: set[str] = set()
+        self._taken: dict[str, set[str]] | None = None
+        self._stars = False
         self._own_cuda: bool | None = None
         self._visible: bool | None = None
         self._imported: dict[str, Sequence[str]] | None = None
@@ -100,32 +100,23 @@ class Project:
                 self._imported[summary.path] = [*names, *summary.stars]
         return self._imported
 
-    def imported_by_others(self, path: str) -> frozenset[str]:
-        """Names that other files import from somewhere in the tree, or by a star: any of them may
-        come from this file."""
+    def imported_by_others(self, path: str, name: str) -> bool:
+        """Whether other files may import a name of this file: they import it from somewhere in the
+        tree, or something by a star, which is not followed."""
         if self._taken is None:
             self._taken = {}
             for summary in self.summaries():
-                names = {
-                    str(value[1]).rpartition(".")[2]
-                    for value in summary.exports.values()
-                    if value is not None
-                    and value[0] == "ref"
-                    and self.index.localize(str(value[1]), summary)[:1] == "@"
-                }
-                self._taken[summary.path] = frozenset(names)
-            self._stars = {
-                self.modules.find(star, summary.path) or star
-                for summary in self.summaries()
-                for star in summary.stars
-            }
-        if self._stars:
-            # What a star brings is not followed: keep every name.
-            source = self.source(path)
-            return source.bound if source is not None else frozenset()
-        return frozenset(
-            name for other, names in self._taken.items() if other != path for name in names
-        )
+                if summary.stars:
+                    self._stars = True
+                for value in summary.exports.values():
+                    if (
+                        value is not None
+                        and value[0] == "ref"
+                        and self.index.localize(str(value[1]), summary)[:1] == "@"
+                    ):
+                        taken = str(value[1]).rpartition(".")[2]
+                        self._taken.setdefault(taken, set()).add(summary.path)
+        return self._stars or bool(self._taken.get(name, set()) - {path})
 
     def summaries(self) -> Iterator[Summary]:
         """What is known of each module."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
+import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
 from neuronport.audit import parse
+from neuronport.codemods.engine.comments import comments
 from neuronport.findings import Finding, Location
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
@@ -79,22 +79,60 @@ class Source:
     # ---- the tree -------------------------------------------------------------------------------
 
     @cached_property
-    def _nodes(self) -> dict[tuple[int, int], list[ast.AST]]:
-        found: dict[tuple[int, int], list[ast.AST]] = {}
-        for node in ast.walk(self.tree):
-            if hasattr(node, "lineno") and not isinstance(node, _OUTSIDE):
-                found.setdefault(self.span(node), []).append(node)
-        return found
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree, in the order of ``ast.walk``."""
+        return self._walked[0]
 
     @cached_property
+    def _walked(self) -> tuple[list[ast.AST], dict[ast.AST, ast.AST]]:
+        """The nodes and what each is in: a file is walked once, whatever is asked of it."""
+        nodes: list[ast.AST] = [self.tree]
+        parents: dict[ast.AST, ast.AST] = {}
+        for node in nodes:
+            for name in node._fields:
+                value = getattr(node, name, None)
+                if isinstance(value, list):
+                    for item in value:
+                        if isinstance(item, ast.AST):
+                            parents[item] = node
+                            nodes.append(item)
+                elif isinstance(value, ast.AST) and name != "ctx":
+                    parents[value] = node
+                    nodes.append(value)
+        return nodes, parents
+
+    @cached_property
+    def _placed(self) -> dict[tuple[int, int, int, int], list[ast.AST]]:
+        """The nodes by the places that ``ast`` gives them."""
+        found: dict[tuple[int, int, int, int], list[ast.AST]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.expr | ast.stmt):
+                n: Any = node
+                key = (n.lineno, n.col_offset, n.end_lineno, n.end_col_offset)
+                found.setdefault(key, []).append(node)
+        return found
+
+    @property
     def _parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+        return self._walked[1]
+
+    def _utf8(self, line: int, column: int) -> int:
+        """The column of ``ast`` (from 0, in UTF-8) of a column of a finding (from 1)."""
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        if text.isascii():
+            return column - 1
+        return len(text[: column - 1].encode("utf-8", "surrogatepass"))
 
     def at(self, finding: Finding, kind: type[Node]) -> Node | None:
         """The one node of a kind that a finding is about; None: there is none, or several."""
-        found = [
-            n for n in self._nodes.get(self.place(finding.location), ()) if isinstance(n, kind)
-        ]
+        at = finding.location
+        key = (
+            at.line,
+            self._utf8(at.line, at.column),
+            at.end_line,
+            self._utf8(at.end_line, at.end_column),
+        )
+        found = [n for n in self._placed.get(key, ()) if isinstance(n, kind)]
         return found[0] if len(found) == 1 else None
 
     def parent(self, node: ast.AST) -> ast.AST | None:
@@ -115,7 +153,7 @@ class Source:
     def first_at_line(self, line: int) -> ast.stmt | None:
         """The innermost statement that spans a line."""
         best: ast.stmt | None = None
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
                 best = node if best is None or node.lineno >= best.lineno else best
         return best
@@ -199,7 +237,7 @@ class Source:
     def imports(self) -> dict[str, str]:
         """Names that only imports of external modules bind, and what they stand for."""
         found: dict[str, str] = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     if alias.asname:
@@ -216,7 +254,7 @@ class Source:
     def bound(self) -> frozenset[str]:
         """Every name the file binds or reads anywhere."""
         names: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Name):
                 names.add(node.id)
             elif isinstance(node, ast.arg):
@@ -229,25 +267,25 @@ class Source:
                 names.add(node.name)
         return frozenset(names)
 
+    def binds(self, name: str) -> bool:
+        """Whether the file binds or reads a name anywhere."""
+        # Most names are not there at all, or only as attributes: no need to look at the tree.
+        return (
+            re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", self.text) is not None
+            and name in self.bound
+        )
+
     @cached_property
-    def _comments(self) -> list[int]:
-        found = []
-        try:
-            for token in tokenize.generate_tokens(io.StringIO(self.text, newline="").readline):
-                if token.type == tokenize.COMMENT:
-                    found.append(self._starts[token.start[0] - 1] + token.start[1])
-        except (tokenize.TokenError, SyntaxError, IndexError):
-            return [-1]
-        return found
+    def comments(self) -> list[tuple[int, str]] | None:
+        """The comments and where they begin; None: they cannot be told."""
+        return comments(self.text)
 
     def has_comment(self, start: int, end: int) -> bool:
         """Whether a comment stands between two characters."""
-        if self._comments == [-1]:
-            return "#" in self.text[start:end]
-        return any(start <= at < end for at in self._comments)
-
-
-_OUTSIDE = (ast.alias, ast.withitem, ast.keyword, ast.arg, ast.ExceptHandler)
+        if "#" not in self.text[start:end]:
+            return False
+        known = self.comments
+        return known is None or any(start <= at < end for at, _ in known)
 
 
 def _is_main(test: ast.expr) -> bool:
