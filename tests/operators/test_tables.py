@@ -328,3 +328,35 @@ def test_shared_index_answers_quickly() -> None:
     for name in ("torch.sort", "aten::addmm", "F.grid_sample", "nn.Conv2d", "hlo::cholesky"):
         lookup(name, "xla")
     assert time.perf_counter() - begin < 0.25
+
+
+def test_what_writes_is_no_better_on_xla_than_what_does_not(tables: Tables) -> None:
+    """Functionalization makes the one of the other before torch_xla sees it."""
+
+    def fallbacks(operator: str) -> set[str]:
+        rows = tables.rows.get(("xla", operator), ())
+        return {str(r.when or "") for r in rows if r.status is Status.CPU_FALLBACK}
+
+    checked, bad = 0, []
+    for path, operator in tables.rows:
+        name, _, overload = operator.partition("::")[2].partition(".")
+        if path != "xla" or not operator.startswith("aten::"):
+            continue
+        if name.endswith("_") and not name.startswith("__"):
+            name = name[:-1]
+        elif overload == "out" or overload.endswith("_out"):
+            overload = overload[:-3].rstrip("_")
+        else:
+            continue
+        known = {p.name for p in tables.schemas[operator].parameters}
+        plain = {
+            when
+            for when in fallbacks(f"aten::{name}.{overload}".removesuffix("."))
+            if not when or parse(when).names() <= known
+        }
+        own = fallbacks(operator)
+        checked += bool(plain)
+        if plain and "" not in own and not plain <= own:
+            bad.append(operator)
+    assert checked > 20
+    assert not bad
