@@ -54,7 +54,7 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
     if package == "xformers":
         if name in _CAUSAL:
             return None
-        return _xformers(finding, source, call)
+        return _xformers(finding, source, project, call)
     if name not in _PACKED or package not in _FLASH:
         return None
     return _flash(finding, source, call, name)
@@ -88,7 +88,17 @@ def _flash(finding: Finding, source: Source, call: ast.Call | None, name: str) -
     return _change(finding, tuple(edits), source, call, frozenset(_FLASH))
 
 
-def _xformers(finding: Finding, source: Source, call: ast.Call | None) -> Any:
+def _has_biases(project: Project) -> bool:
+    """Whether the project makes masks of xFormers that are no tensors; any may be handed on."""
+    return any(
+        f.rule.startswith("api/xformers.ops") and not f.rule.endswith(".LowerTriangularMask")
+        for findings in project.findings.values()
+        for f in findings
+        if "Mask" in f.rule or "AttentionBias" in f.rule
+    )
+
+
+def _xformers(finding: Finding, source: Source, project: Project, call: ast.Call | None) -> Any:
     if not finding.rule.endswith(".memory_efficient_attention"):
         return None
     if call is None:
@@ -114,7 +124,7 @@ def _xformers(finding: Finding, source: Source, call: ast.Call | None) -> Any:
     elif (
         bias is not None
         and not (isinstance(bias, ast.Constant) and bias.value is None)
-        and any(n.startswith("xformers.ops.fmha") for n in source.imports.values())
+        and _has_biases(project)
     ):
         return Left(finding, "needs-a-person", "the bias may be an object of xFormers", _PLAIN)
     for given in call.keywords:

@@ -49,7 +49,11 @@ def fix(finding: Finding, source: Source, project: Project, state: Any) -> Any:
         edit = patterns.replace(source, call, f"{seam('is_accelerated')}()")
         return Change(finding, "cuda-guard", FixSafety.REVIEW, TITLE, (edit,))
     parent = source.parent(top)
+    beside: list[ast.expr] = []
     while isinstance(parent, ast.UnaryOp | ast.BoolOp):
+        if isinstance(parent, ast.BoolOp):
+            # What stands behind it in the condition is guarded too.
+            beside += parent.values[parent.values.index(top) + 1 :]  # type: ignore[arg-type]
         if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.Or) is positive:
             return Left(finding, "unclear", "the condition has alternatives", _WAYS)
         if isinstance(parent, ast.UnaryOp):
@@ -65,9 +69,9 @@ def fix(finding: Finding, source: Source, project: Project, state: Any) -> Any:
             )
         top, parent = parent, source.parent(parent)
     if isinstance(parent, ast.If) and parent.test is top:
-        return _if(finding, source, project, state, call, parent, positive)
+        return _if(finding, source, project, state, call, parent, positive, beside)
     if isinstance(parent, ast.IfExp) and parent.test is top:
-        guarded = [parent.body if positive else parent.orelse]
+        guarded = [parent.body if positive else parent.orelse, *beside]
         return _guard(finding, source, project, state, _asks(source, call), guarded)
     if isinstance(parent, ast.keyword) and parent.arg == "pin_memory":
         return Left(finding, "cuda-only", "memory is pinned for CUDA; Neuron does without", _WAYS)
@@ -96,10 +100,11 @@ def _if(
     call: ast.Call,
     node: ast.If,
     positive: bool,
+    beside: list[ast.expr],
 ) -> Any:
     if _asks_others(source, node):
         return _branch(finding, source, node, call)
-    guarded = node.body if positive else node.orelse
+    guarded = [*(node.body if positive else node.orelse), *beside]
     return _guard(finding, source, project, state, _asks(source, call), guarded)
 
 

@@ -137,6 +137,14 @@ _BY_HAND: dict[str, tuple[str, ...]] = {
         "an Accelerator subclass for Neuron passed as accelerator=, with devices= cores",
         "the training loop in plain PyTorch with torchrun",
     ),
+    "*:default": (
+        "an Accelerator subclass for Neuron passed as accelerator=, with devices= cores",
+        "the training loop in plain PyTorch with torchrun",
+    ),
+    "*:gpus": (
+        "an Accelerator subclass for Neuron passed as accelerator=, with devices= cores",
+        "the training loop in plain PyTorch with torchrun",
+    ),
     "*:ddp": (
         "DDPStrategy(process_group_backend=distributed_backend())",
         "the process group started before the Trainer",

@@ -71,6 +71,8 @@ def _bitsandbytes(finding: Finding, source: Source, to: str, words: tuple[str, .
             return Left(finding, "unclear", "handed on, not called", _OTHERS)
         edits = [patterns.after(source, node, choice)]
     else:
+        if patterns.has_star(call):
+            return Left(finding, "unclear", "its arguments are not written out", _OTHERS)
         if (
             any(k.arg not in (*words, "params") for k in call.keywords if k.arg)
             or len(call.args) > len(words) + 1

@@ -182,6 +182,12 @@ class HostEvent:
 class OneStream:
     """Stands in for a stream where there is one queue: what comes later waits for what came before."""
 
+    def __eq__(self, other):
+        return isinstance(other, OneStream)
+
+    def __hash__(self):
+        return 0
+
     def wait_stream(self, stream):
         pass
 
@@ -243,6 +249,31 @@ def compile_backend():
     if device_name() == "neuron":
         return "neuron"
     return inspect.signature(torch.compile).parameters["backend"].default
+
+
+def number(x):
+    """The number in a tensor of one element; a number as it is."""
+    return x.item() if isinstance(x, torch.Tensor) else x
+
+
+def masked_mean(x, mask):
+    """``x[mask].mean()`` over the full length, so that no shape depends on the data."""
+    mask = mask.expand_as(x)
+    wide = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
+    return (torch.where(mask, x, 0).sum(dtype=wide) / mask.sum()).to(x.dtype)
+
+
+def narrow_index(index):
+    """An index of gather or scatter: int32 on Neuron, which has no int64; elsewhere as it is."""
+    if device_name() != "neuron":
+        return index
+    if not hasattr(narrow_index, "dtype"):
+        try:
+            torch.zeros(1).gather(0, torch.zeros(1, dtype=torch.int32))
+            narrow_index.dtype = torch.int32
+        except RuntimeError:  # this PyTorch insists on int64
+            narrow_index.dtype = torch.int64
+    return index.to(narrow_index.dtype)
 
 
 def dense_attention(

@@ -1,0 +1,8 @@
+import torch
+
+
+def main(x: torch.Tensor, index: torch.Tensor):
+    a = torch.gather(x, 1, index.unsqueeze(-1).expand(-1, 2))
+    b = x.gather(1, index[:, None])
+    c = torch.zeros_like(x).scatter_(1, index.unsqueeze(1), 1.0)  # one hot
+    return a, b, c

@@ -1,0 +1,5 @@
+import torch
+
+
+def f(x: torch.Tensor, index: torch.Tensor):
+    return x.index_select(0, index), x[index], torch.take_along_dim(x, index, 1)
