@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -74,8 +74,22 @@ def model_files(model: str) -> list[str]:
     return [config] if os.path.isdir(path) and os.path.isfile(config) else []
 
 
+def not_selected(select: Sequence[str], ignore: Sequence[str]) -> list[dict[str, Any]]:
+    """For a record: rules that were not asked about are something that was not looked at."""
+    words = [f"only {', '.join(select)}"] if select else []
+    words += [f"not {', '.join(ignore)}"] if ignore else []
+    detail = "; ".join(words)
+    row = {"path": "", "reason": "not-selected", "detail": detail, "line": None}
+    return [row] if words else []
+
+
 def keep(
-    folder: str | None, kind: str, body: str, snapshot: Snapshot | None, rules: str = ""
+    folder: str | None,
+    kind: str,
+    body: str,
+    snapshot: Snapshot | None,
+    rules: str = "",
+    missed: Sequence[dict[str, Any]] = (),
 ) -> None:
     """Leaves a record, when one is wanted, and says where; stops with 2 where it cannot."""
     if folder is None or snapshot is None:
@@ -85,7 +99,7 @@ def keep(
     from neuronport.workspace import WorkspaceError
 
     try:
-        path = write(folder, kind, body, snapshot, rules=rules)
+        path = write(folder, kind, body, snapshot, rules=rules, missed=missed)
     except WorkspaceError as error:
         _stop(f"--record: {folder}: {error.detail or error.reason}")
     except OSError as error:

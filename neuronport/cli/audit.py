@@ -237,12 +237,13 @@ def command(
         accepted = f"{count} {'finding' if count == 1 else 'findings'} accepted"
         click.echo(f"{accepted} in {_shown(write_baseline)}", err=True)
     if record_in:
-        from neuronport.cli._record import keep
+        from neuronport.cli._record import keep, not_selected
         from neuronport.reporting.registry import named as format_named
         from neuronport.reporting.result import RenderOptions
 
         body = "".join(format_named("json").render(result, RenderOptions()))
-        keep(record_in, "audit", body, snapshot, book.digest)
+        left_out = not_selected(selection.select, selection.ignore)
+        keep(record_in, "audit", body, snapshot, book.digest, left_out)
     absolute = all(os.path.isabs(p) for p in named)
     _report(result, workspace, formats or (() if quiet else ("text",)), files, absolute)
     raise SystemExit(0 if write_baseline else result.exit_code)

@@ -87,7 +87,7 @@ def command(
       3  a named path could not be looked at
     """
     from neuronport import config
-    from neuronport.cli._record import folder_for, keep
+    from neuronport.cli._record import folder_for, keep, not_selected
     from neuronport.codemods.churn import of_plan
     from neuronport.codemods.engine import write as writing
     from neuronport.codemods.engine.model import Change
@@ -176,7 +176,9 @@ def command(
         body = _json({**_as_json(plan, written), "churn": of_plan(project, plan).as_json()})
     if record_in:
         rules = rulebook().digest
-        keep(record_in, "port", body, looked_at() if written and not out else snapshot, rules)
+        about = looked_at() if written and not out else snapshot
+        left_out = not_selected(selection.select, selection.ignore)
+        keep(record_in, "port", body, about, rules, left_out)
     if form == "json":
         click.echo(body)
     elif mode == "diff" and not out:

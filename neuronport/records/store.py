@@ -129,10 +129,19 @@ def _own(name: str) -> bool:
 # ---- writing --------------------------------------------------------------------------------------
 
 
-def write(folder: str, kind: str, body: str, snapshot: Snapshot, *, rules: str = "") -> str:
+def write(
+    folder: str,
+    kind: str,
+    body: str,
+    snapshot: Snapshot,
+    *,
+    rules: str = "",
+    missed: Sequence[Mapping[str, Any]] = (),
+) -> str:
     """Leaves a record of what a command printed as JSON; its path.
 
-    ``rules``: the digest of the rules, where they had a say. Raises WorkspaceError or OSError: it
+    ``rules``: the digest of the rules, where they had a say. ``missed``: what was not looked at
+    besides what the body says. Raises WorkspaceError or OSError: it
     cannot be written; what was there is whole.
     """
     described = kinds()[kind]
@@ -154,7 +163,7 @@ def write(folder: str, kind: str, body: str, snapshot: Snapshot, *, rules: str =
         "made": _now(),
         "tree": tree,
         "inputs": dict(snapshot.inputs),
-        "not_looked_at": described.missed(parsed),
+        "not_looked_at": [*missed, *described.missed(parsed)],
     }
     rows = [f"{json.dumps(k)}: {_encoded(v)},\n" for k, v in head.items()]
     text = "{\n" + "".join(rows) + '"body": ' + body.strip() + "\n}\n"

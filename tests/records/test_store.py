@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuronport import records
@@ -200,6 +200,7 @@ json_values = st.recursive(
 KEYS = ["record", "form", "tool", "made", "tree", "inputs", "not_looked_at", "body", "schema"]
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from(KEYS), json_values | st.sampled_from(list(kinds()))), st.data()
 )
