@@ -219,7 +219,12 @@ def _told(answers: list[Answer]) -> str:
 @command.command("list")
 @_TARGETS
 @_STAGE
-@click.option("--status", multiple=True, metavar="WORD", help="Only this status; repeatable.")
+@click.option(
+    "--status",
+    multiple=True,
+    type=click.Choice(("device", "decomposes", "cpu-fallback", "unsupported", "slow", "unknown")),
+    help="Only this status, forward or backward; repeatable.",
+)
 @click.option("--namespace", metavar="NAME", help="Only operators of aten, torchvision, hlo …")
 @click.option("--match", metavar="TEXT", help="Only operators with this text in their name.")
 @click.option("--core", is_flag=True, help="Only core aten.")

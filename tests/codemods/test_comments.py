@@ -17,7 +17,7 @@ HARD = [
     "s = 'a\\\n# no'  # yes\n",
     "s = b'\\\\'  # yes\n",
     "# größer ''' \n'''#''' # ü\n",
-    "s = ''  # empty\nt = \"\"\"\"# no\"\"\"  # yes\n",
+    's = \'\'  # empty\nt = """"# no"""  # yes\n',
     "s = f'{x}#{y!r:>{w}}'  # yes\r\nt = 1 # two\r\n",
     "#!/usr/bin/env python\n#\n\x0c\n# after a form feed\n",
     "if x:  # a\n\t# b\n\ty = 1\\\n\t+ 2  # c",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -205,3 +207,44 @@ def test_a_wrong_overlay_is_refused(tmp_path: Path) -> None:
     )
     result = CliRunner().invoke(command, ["show", "aten::abs", "--overlay", str(file)])
     assert result.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"[" * 100_000, "no report that neuronport knows; it reads: "),
+        (bytes(range(256)) * 8, "no report that neuronport knows"),
+        (b'{"supported_operators": 3, "unsupported_operators": {"aten": 1}}', "not of its form"),
+        (b"\x1b[31mERROR: [NCC_EVRF004] complex\n", "(a log (NCC_EVRF004)), names no operator"),
+    ],
+)
+def test_broken_reports_are_told(tmp_path: Path, content: bytes, says: str) -> None:
+    file = tmp_path / "report"
+    file.write_bytes(content)
+    result = CliRunner().invoke(command, ["observe", str(file)])
+    assert result.exit_code == 3
+    assert says in result.stderr
+    assert "\x1b" not in result.output
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    result = CliRunner().invoke(command, ["observe", str(tmp_path / "pipe")])
+    assert result.exit_code == 3
+    assert "is not a regular file" in result.stderr
+
+
+def test_a_status_that_is_none_is_refused() -> None:
+    result = CliRunner().invoke(command, ["list", "--status", "bogus"])
+    assert result.exit_code == 2
+    assert "cpu-fallback" in result.stderr
+
+
+def test_names_in_a_report_cannot_write_rows(tmp_path: Path) -> None:
+    evil = 'aten::x"\n[[row]]\noperator = "aten::add'
+    file = tmp_path / "report.json"
+    file.write_text(
+        json.dumps({"supported_operators": [evil], "unsupported_operators": [{"kind": evil}]})
+    )
+    text, _ = observed.overlay([file])
+    assert all("aten::x" in row["operator"] for row in tomllib.loads(text)["row"])

@@ -18,8 +18,14 @@ from neuronport import targets
 from neuronport.operators.observed.report import Observation, Report
 from neuronport.operators.resolve import Resolver
 from neuronport.operators.tables import load, read_overlay
+from neuronport.workspace import WorkspaceError
+from neuronport.workspace.files import read_regular
 
 __all__ = ["Observation", "Report", "contradictions", "formats", "overlay", "read"]
+
+
+_MOST = 256 << 20
+"""Bytes of a report that are read."""
 
 
 def formats() -> dict[str, ModuleType]:
@@ -49,10 +55,21 @@ def overlay(files: Iterable[Path]) -> tuple[str, list[str]]:
     problems: list[str] = []
     rows: list[str] = []
     for number, file in enumerate(files, 1):
-        data = file.read_bytes()
-        found = read(data.decode("utf-8", "replace"))
+        try:
+            data = read_regular(str(file.resolve()), _MOST)
+        except WorkspaceError as error:
+            problems.append(f"{file}: not read: {error.detail}")
+            continue
+        if len(data) >= _MOST:
+            problems.append(f"{file}: only its first {_MOST >> 20} MiB were read")
+        try:
+            found = read(data.decode("utf-8", "replace"))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            problems.append(f"{file}: looks like a report, but is not of its form ({error!r:.80})")
+            continue
         if found is None:
-            problems.append(f"{file}: no report that neuronport knows")
+            known = ", ".join(name.replace("_", " ") for name in formats())
+            problems.append(f"{file}: no report that neuronport knows; it reads: {known}")
             continue
         name, report = found
         digest = hashlib.sha256(data).hexdigest()[:12]
@@ -69,7 +86,7 @@ def overlay(files: Iterable[Path]) -> tuple[str, list[str]]:
             rows += [
                 "",
                 "[[row]]",
-                f'operator = "{seen.operator}"',
+                f"operator = {_quoted(seen.operator)}",
                 f'path = "{seen.path}"',
                 f'stage = "{seen.stage}"',
                 f'status = "{seen.status}"',
@@ -78,7 +95,7 @@ def overlay(files: Iterable[Path]) -> tuple[str, list[str]]:
                 *([f"note = {_quoted(seen.note)}"] if seen.note else []),
             ]
         if not report.observations:
-            problems.append(f"{file}: read as {name}, names no operator")
+            problems.append(f"{file}: read as {name} ({report.says}), names no operator")
     return "\n".join([*lines, *rows]) + "\n", problems
 
 

@@ -16,7 +16,7 @@ from neuronport.operators.tables import Status
 def _load(text: str) -> dict[str, Any] | None:
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
 

@@ -20,9 +20,15 @@ _LINES = (
 _HLO_HEAD = "The following HLO instructions are not supported by neuronx-cc"
 _HLO = re.compile(r"^\s*(?:ROOT )?%[\w.\-]+ = \(?[\w\[\]{},: ]*?\)? ?([a-z][a-z0-9\-]*)\(", re.M)
 
+_CODE = re.compile(r"\bNCC_[A-Z]{4}\d{3}\b")
+
 
 def recognises(text: str) -> bool:
-    return _HLO_HEAD in text or any(pattern.search(text) for pattern, *_ in _LINES)
+    return (
+        _HLO_HEAD in text
+        or any(pattern.search(text) for pattern, *_ in _LINES)
+        or _CODE.search(text) is not None
+    )
 
 
 def read(text: str) -> Report:
@@ -40,6 +46,6 @@ def read(text: str) -> Report:
         seen.append(
             Observation(f"hlo::{opcode}", "xla", "compiled", Status.UNSUPPORTED, "?", "from a log")
         )
-    codes = sorted(set(re.findall(r"\bNCC_[A-Z]{4}\d{3}\b", text)))
+    codes = sorted(set(_CODE.findall(text)))
     says = f"a log ({', '.join(codes)})" if codes else "a log"
     return Report(tuple(seen), says)

@@ -21,7 +21,7 @@ def _lists(text: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {"executed": set(), "fallback": set()}
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         data = None
     if isinstance(data, dict):
         for key, value in data.items():
