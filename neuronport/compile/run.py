@@ -91,7 +91,7 @@ def run(
             attempts += _wholes(name, tool.compiler, job)
             if not found:
                 failures.append(f"{name}: no graph could be captured{_why_no_graph(job)}")
-            if target.path == "native" and drivers()[name].PATH != "native":
+            elif target.path == "native" and drivers()[name].PATH != "native":
                 notes.append(f"{name}: {_NATIVE_NOTE}")
         cls = job.captured_class
         notes += job.captured_notes

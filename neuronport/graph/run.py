@@ -129,6 +129,6 @@ def _ended(why: str) -> str:
         return "the model's code ended the process, with status 0"
     if why.startswith("not finished"):
         return f"{why} (--time-limit)"
-    if why.endswith(("SIGKILL", "SIGABRT")) or why.startswith("more than"):
+    if why.endswith(("SIGKILL", "SIGABRT")) or " were used by " in why:
         return f"{why}, as happens over the limits (--memory-limit)"
     return why
