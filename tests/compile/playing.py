@@ -53,6 +53,11 @@ class Tools:
         self.variables["REPLAY_NEURONX_CC"] = str(REPLAYS / "neuronx_cc" / f"{name}.toml")
         return self
 
+    def off_path(self, folder: Path) -> str:
+        """Moves the compiler to a folder that PATH does not have."""
+        folder.mkdir()
+        return str((self.bin / "neuronx-cc").rename(folder / "neuronx-cc"))
+
     def module(self, folder: str, **variables: str) -> Tools:
         self.modules.append(str(REPLAYS / folder))
         self.variables.update(variables)

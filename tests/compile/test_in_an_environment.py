@@ -38,6 +38,13 @@ def test_trace_on_the_cpu_alone(tmp_path: Path) -> None:
     assert found["neuron"]["compiled_by_neuron"] is True
 
 
+def test_trace_with_a_compiler_that_is_not_on_path(tmp_path: Path) -> None:
+    tools = Tools(tmp_path).module("torch_neuronx_xla").neuronx_cc("compiles")
+    file = tools.off_path(tmp_path / "elsewhere")
+    ran = tools.compile(SMALL, *XLA, "--neuronx-cc", file)
+    assert ran.status == 0, ran.out
+
+
 def test_trace_that_the_compiler_refuses(tmp_path: Path) -> None:
     tools = Tools(tmp_path).module("torch_neuronx_xla").neuronx_cc("integer-matmul")
     ran = tools.compile(SMALL, *XLA, form="text")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,7 +47,7 @@ def attempts(
         **extra,
     }
     done = run(
-        TorchPython(here.python, variables),
+        TorchPython(here.python, {"PATH": _path(here), **variables}),
         worker,
         request,
         seconds=asked.seconds,
@@ -66,6 +68,13 @@ def attempts(
         _attempt(driver, job, number, call, rows.get(number), done, device, fatal)
         for number, call in enumerate(plan)
     ]
+
+
+def _path(here: Here) -> str:
+    """Where the tools look for neuronx-cc: an environment need not be activated."""
+    programs = [here.neuronx_cc.file, shutil.which(here.python) or ""]
+    folders = [str(Path(file).absolute().parent) for file in programs if file]
+    return os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])
 
 
 def _nothing(fatal: Mapping[str, Any], done: Done) -> str:
