@@ -4,6 +4,8 @@ for new ones."""
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -23,6 +25,9 @@ def load(path: str) -> dict[str, str]:
     Raises BaselineError: the file is missing, unreadable or of another form.
     """
     try:
+        # A project's settings can name anything: a pipe or a device would never end.
+        if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
+            raise ValueError("not a regular file")
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
     except OSError as error:

@@ -56,7 +56,7 @@ def read(path: str) -> Config:
             document = tomllib.load(file)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         if os.path.basename(path) == "pyproject.toml":
             # Somebody else's file: what it says about us cannot be known, so say so.
             raise ConfigError(
@@ -88,6 +88,8 @@ def _checked(path: str, key: str, value: Any) -> Any:
     ):
         keys, kind, words = expected
         if key in keys:
+            if key == "jobs" and type(value) is int and value < 1:
+                raise ConfigError(f"{path}: jobs is to be 1 or more")
             if type(value) is kind:
                 return value
             raise ConfigError(f"{path}: {key} is to be {words}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
 import os
 import pkgutil
@@ -26,13 +28,27 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except BrokenPipeError:
-            # The reader of a pipe has gone (``| head``): no traceback for that, nor for what
-            # Python would still write at the end. The status is what a shell makes of SIGPIPE.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # The reader of a pipe has gone (``| head``): no traceback for that. The status is what
+            # a shell makes of SIGPIPE; click would make it 1, which is that of findings.
+            _let_go_of_stdout()
             raise SystemExit(141) from None
         return result
+
+
+_UNWRITABLE = frozenset(
+    getattr(errno, name, 0) for name in ("ENOSPC", "EBADF", "EIO", "EFBIG", "EDQUOT")
+)
+"""What writing fails with when nothing is wrong with the program."""
+
+
+def _let_go_of_stdout() -> None:
+    """Nor a traceback for what Python would still write at the end."""
+    if sys.stdout is not None:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(
@@ -50,6 +66,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; the exit status is that of the command, 130 when it was interrupted."""
+    _hold_closed_streams()
     try:
         status = cli.main(standalone_mode=False)
     except click.ClickException as error:
@@ -58,4 +75,19 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("neuronport: interrupted", err=True)
         raise SystemExit(130) from None
+    except OSError as error:
+        if error.filename is not None or error.errno not in _UNWRITABLE:
+            raise
+        _let_go_of_stdout()
+        click.echo(f"neuronport: standard output: {error.strerror}", err=True)
+        raise SystemExit(2) from None
     raise SystemExit(status if isinstance(status, int) else 0)
+
+
+def _hold_closed_streams() -> None:
+    """Whatever is opened next must not take the number of a standard stream that is closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

@@ -148,14 +148,14 @@ def command(
         reasons = dict(known)
         if write_baseline and os.path.exists(write_baseline):
             reasons = {**baseline.load(write_baseline), **known}
-        level = Level(fail_on or settings.get("fail-on", "error"))
-        roles = frozenset(Role(r) for r in fail_roles or settings.get("fail-roles", ["code"]))
+        level = Level(fail_on or _setting(settings, "fail-on", ["error"], list(Level))[0])
+        roles = frozenset(
+            Role(r) for r in fail_roles or _setting(settings, "fail-roles", ["code"], list(Role))
+        )
     except TargetError as error:
         _stop(f"{'' if target else settings.file + ': target: '}{error}", assemble.EXIT_USAGE)
     except (RuleError, config.ConfigError, baseline.BaselineError) as error:
         _stop(str(error), assemble.EXIT_USAGE)
-    except ValueError as error:
-        _stop(f"{settings.file}: {error}", assemble.EXIT_USAGE)
     if record is not None and "-" in named:
         _stop("--record is for what is in a tree, not for `-`", assemble.EXIT_USAGE)
     selection = Selection(
@@ -170,12 +170,14 @@ def command(
             include_ignored=bool(
                 include_ignored if include_ignored is not None else settings.get("include-ignored")
             ),
-            stdin=sys.stdin.buffer.read() if "-" in named else None,
+            stdin=_stdin() if "-" in named else None,
             stdin_name=stdin_filename,
         )
     except NamedPathError as error:
         _stop(str(error), assemble.EXIT_NOT_LOOKED_AT)
-    python = [f for f in workspace.files if f.kind in ("python", "stub")]
+    if problem := _overwritten(workspace, files):
+        _stop(problem, assemble.EXIT_USAGE)
+    python = [f for f in workspace.files if f.kind in _SOURCES]
     if not python:
         click.echo(
             f"neuronport: no Python file in {_shown(' '.join(named))}: nothing was looked at, "
@@ -247,6 +249,41 @@ def command(
     absolute = all(os.path.isabs(p) for p in named)
     _report(result, workspace, formats or (() if quiet else ("text",)), files, absolute)
     raise SystemExit(0 if write_baseline else result.exit_code)
+
+
+def _setting(settings: Any, key: str, default: list[str], known: Sequence[str]) -> list[str]:
+    """The words of a setting, each one of a few; the options check their own."""
+    value = settings.get(key, default)
+    words = [value] if isinstance(value, str) else value
+    for word in words:
+        if word not in known:
+            _stop(f"{settings.file}: {key}: {word!r} is none of {', '.join(known)}", 2)
+    if not words:
+        _stop(f"{settings.file}: {key} is empty; known: {', '.join(known)}", 2)
+    return list(words)
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        _stop("standard input is closed", 3)
+    return sys.stdin.buffer.read()
+
+
+def _overwritten(workspace: Any, files: Sequence[tuple[str, str]]) -> str:
+    """What is wrong with the files to be written; empty: nothing."""
+    audited = {os.path.realpath(f.absolute) for f in workspace.files if f.kind in _SOURCES}
+    seen: set[str] = set()
+    for _, path in files:
+        real = os.path.realpath(path)
+        if real in audited:
+            return f"{path}: is one of the files to be audited, which are never changed"
+        if real in seen and not os.path.exists(real):
+            return f"{path}: two formats into one file"
+        seen.add(real)
+    return ""
+
+
+_SOURCES = ("python", "stub")
 
 
 def _given(option: str, values: Sequence[str]) -> list[str]:

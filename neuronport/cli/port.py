@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -96,6 +97,7 @@ def command(
     from neuronport.findings import FixSafety
     from neuronport.progress import Progress
     from neuronport.records import Snapshot
+    from neuronport.reporting.escape import lines
     from neuronport.rulebook.judge import Selection
     from neuronport.rulebook.load import rulebook
     from neuronport.targets import TargetError, default_target, resolve
@@ -183,7 +185,9 @@ def command(
         click.echo(body)
     elif mode == "diff" and not out:
         for item in plan.rewritten:
-            click.echo(writing.diff(item), nl=False)
+            # Whole for `git apply`; on a terminal nothing in the code may command it.
+            shown = writing.diff(item)
+            click.echo(lines(shown) if sys.stdout.isatty() else shown, nl=False)
     if not quiet:
         _summary(plan, written, out or (mode == "write"))
     raise SystemExit(1 if plan.failed else 0)
@@ -220,6 +224,7 @@ def _json(data: dict[str, Any]) -> str:
 
 def _ask(change: Any, project: Any) -> bool:
     from neuronport.codemods.engine.model import apply, marks, resolve
+    from neuronport.reporting.escape import terminal
 
     source = project.source(change.file)
     plain = {n: n.removeprefix("seam:") for e in change.edits for n in marks(e.text)}
@@ -229,13 +234,14 @@ def _ask(change: Any, project: Any) -> bool:
     start, end = source.line_start(first), source.line_start(last + 1)
     before = source.text[start:end].rstrip("\r\n")
     after = apply(source.text[:end], edits)[start:].rstrip("\r\n")
-    click.echo(f"\n{change.file}:{first}: {change.title} [{change.safety}]", err=True)
+    place = terminal(f"{change.file}:{first}: {change.title} [{change.safety}]")
+    click.echo(f"\n{place}", err=True)
     for line in before.splitlines():
-        click.echo(click.style(f"- {line}", fg="red"), err=True)
+        click.echo(click.style(f"- {terminal(line)}", fg="red"), err=True)
     for line in after.splitlines():
-        click.echo(click.style(f"+ {line}", fg="green"), err=True)
+        click.echo(click.style(f"+ {terminal(line)}", fg="green"), err=True)
     if change.note:
-        click.echo(f"  {change.note}", err=True)
+        click.echo(f"  {terminal(change.note)}", err=True)
     return click.confirm("change it?", default=True, err=True)
 
 
@@ -275,8 +281,10 @@ def _change(change: Any) -> dict[str, Any]:
 
 
 def _summary(plan: Any, written: Sequence[str], writes: object) -> None:
+    from neuronport.reporting.escape import terminal
+
     def say(text: str) -> None:
-        click.echo(text, err=True)
+        click.echo(terminal(text), err=True)
 
     verb = "written" if writes else "to write"
     files = len(plan.rewritten)
@@ -308,5 +316,7 @@ def _summary(plan: Any, written: Sequence[str], writes: object) -> None:
 
 
 def _stop(message: str, code: int) -> Any:
-    click.echo(f"neuronport: {message}", err=True)
+    from neuronport.reporting.escape import terminal
+
+    click.echo(f"neuronport: {terminal(message)}", err=True)
     raise SystemExit(code)

@@ -46,9 +46,10 @@ def _shown(match: re.Match[str]) -> str:
 def terminal(text: str) -> str:
     """One line for a terminal: what cannot be seen is shown as ``\\x1b``, ``\\u202e`` …
 
-    A tab becomes four spaces; a line break is shown, not obeyed.
+    A tab becomes four spaces; a line break is shown, not obeyed. ``##[`` is what a build server
+    takes for a command wherever it stands.
     """
-    return _UNSAFE.sub(_shown, text.replace("\t", "    "))
+    return _UNSAFE.sub(_shown, text.replace("\t", "    ").replace("##[", "#\\x23["))
 
 
 def lines(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ from neuronport.reporting.result import RenderOptions, SourceReader
 
 
 def options_for(
-    stream: TextIO,
+    stream: TextIO | None,
     environment: Mapping[str, str] | None = None,
     source: SourceReader | None = None,
 ) -> RenderOptions:
@@ -21,7 +22,7 @@ def options_for(
     fixed width, so that the same audit gives the same bytes everywhere.
     """
     env = os.environ if environment is None else environment
-    terminal = stream.isatty()
+    terminal = stream is not None and stream.isatty()
     if env.get("NO_COLOR"):
         color = False
     elif env.get("FORCE_COLOR"):
@@ -32,11 +33,13 @@ def options_for(
     return RenderOptions(width=width, color=color, source=source)
 
 
-def write(chunks: Iterable[str], stream: TextIO) -> None:
+def write(chunks: Iterable[str], stream: TextIO | None) -> None:
     """Write a report to ``stream``: UTF-8 unless it is a terminal with another encoding.
 
     What the encoding lacks is written as an escape instead of failing half way through.
     """
+    if stream is None:  # closed by whoever started us
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     raw = getattr(stream, "buffer", None)
     if raw is None:
         for chunk in chunks:

@@ -126,7 +126,9 @@ def wrap(text: str, columns: int, first: str, rest: str) -> list[str]:
 
 def place(path: str, line: int | None, column: int | None = None) -> str:
     numbers = "".join(f":{n}" for n in (line, column) if n)
-    return escape.terminal(path) + numbers
+    # A build server takes a line that begins with two colons for a command.
+    shown = f"./{path}" if path.startswith("::") else path
+    return escape.terminal(shown) + numbers
 
 
 def first_paragraph(text: str) -> str:
@@ -215,7 +217,7 @@ def _table(heading: str, rows: Mapping[str, Mapping[Level, int]], width: int) ->
     levels = [lv for lv in Level if any(lv in counts for counts in rows.values())]
     columns = [len(str(lv)) + 3 for lv in levels]
     limit = _SHOWN_ROWS if len(rows) <= _SHOWN_ROWS else _SHOWN_ROWS - 1
-    names = [fit_end(escape.terminal(name), width - sum(columns)) for name in list(rows)[:limit]]
+    names = [fit_end(place(name, None), width - sum(columns)) for name in list(rows)[:limit]]
     margin = max(len(heading), *map(width_of, names))
     numbers = [[f"{counts.get(lv, 0):,}" for lv in levels] for counts in rows.values()]
     lines = [
