@@ -201,7 +201,8 @@ class _Of:
 
     function: str
     name: str
-    index: int = 0
+    index: int | str = 0
+    """A number, or the argument that holds it."""
 
     def __str__(self) -> str:
         index = f", {self.index}" if self.function in _INDEXED else ""
@@ -225,9 +226,10 @@ class _Of:
                     return UNKNOWN
                 total *= size
             return total
-        if not -len(shape) <= self.index < len(shape):
+        index = self.index if isinstance(self.index, int) else call.argument(self.index).value
+        if not isinstance(index, int) or not -len(shape) <= index < len(shape):
             return UNKNOWN
-        size = shape[self.index]
+        size = shape[index]
         return UNKNOWN if size is None else size
 
     def _of_list(self, value: Any) -> Any:
@@ -235,16 +237,22 @@ class _Of:
             return UNKNOWN
         if self.function == "len":
             return len(value)
-        return value[self.index] if -len(value) <= self.index < len(value) else UNKNOWN
+        if not isinstance(self.index, int) or not -len(value) <= self.index < len(value):
+            return UNKNOWN
+        return value[self.index]
 
     def names(self) -> frozenset[str]:
-        return frozenset((self.name,))
+        return frozenset((self.name, self.index) if isinstance(self.index, str) else (self.name,))
 
     def bound(self, given: Mapping[str, Any]) -> _Term:
         value = given.get(self.name, UNKNOWN)
         passed = _passed(value, of_dtype=self.function == "dtype")
         if passed:
-            return _Of(self.function, passed, self.index)
+            index = self.index
+            if isinstance(index, str):
+                number = given.get(index, UNKNOWN)
+                index = number if isinstance(number, int) else _passed(number)
+            return _Lost() if index == "" else _Of(self.function, passed, index)
         if self.function in ("len", "item") and isinstance(value, list):
             found = self._of_list(value)
             return _Lost() if found is UNKNOWN else _Literal(found)
@@ -615,14 +623,21 @@ class _Parser:
         self.at += 1
         if token in _TERMS and self.take("("):
             name = self.word("an argument")
-            index = 0
+            index: int | str = 0
             if token in _INDEXED:
                 self.expect(",")
-                index = self.integer()
+                index = self.index(token)
             self.expect(")")
             return _Of(token, name, index)
         # on the right a bare word is a word, as in `dtype(self) == int64`, `reduce == mean`
         return _Literal(token) if right else _Name(token)
+
+    def index(self, function: str) -> int | str:
+        kind, token, _ = self.tokens[self.at] if self.at < len(self.tokens) else ("", "", 0)
+        if function == "size" and kind == "word" and token not in _RESERVED:
+            self.at += 1
+            return token
+        return self.integer()
 
     def integer(self) -> int:
         if self.at < len(self.tokens) and self.tokens[self.at][0] == "number":

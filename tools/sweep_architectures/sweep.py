@@ -109,13 +109,13 @@ def _in_child(name: str, training: bool, folder: str, out: Path) -> None:
         part.write_text(json.dumps(row), encoding="utf-8")
         part.replace(out)
 
-    config = _smallest(name, Path(folder), row, note)
+    config = smallest(name, Path(folder), row, note)
     if config:
         _captured(config, training, note)
     note(finished=True)
 
 
-def _smallest(name: str, folder: Path, row: dict[str, Any], note: Any) -> str:
+def smallest(name: str, folder: Path, row: dict[str, Any], note: Any) -> str:
     """The file of the smallest configuration with which the model runs, else of the smallest of
     which one can be made; empty: of none."""
     import torch

@@ -54,6 +54,12 @@ def wanted(message: str) -> type | None:
     return found
 
 
+def known(cls: type) -> None:
+    """The same as ``register``, where torch does not know it yet."""
+    if cls not in pytree.SUPPORTED_NODES:
+        register(cls)
+
+
 def register(cls: type) -> None:
     """Tells torch how to take objects of a class apart and put them together."""
     pytree.register_pytree_node(

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from neuronport.graph.capture import containers, nodes, sites
+from neuronport.graph.capture import containers, nodes, quick, sites
 from neuronport.graph.capture.model import InputSet, Model, NamingError
 from neuronport.graph.capture.placement import Redirects
 
@@ -272,7 +272,7 @@ def _apart(export: Callable[[], Any]) -> Any:
     """Exports; of classes that torch cannot take apart it is told how, one after the other."""
     while True:
         try:
-            with sites.whole_stacks():
+            with sites.whole_stacks(), quick.uncompiled():
                 return export()
         except (RuntimeError, ValueError) as error:
             cls = containers.wanted(str(error))

@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import sysconfig
-import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from types import FrameType
@@ -94,10 +93,15 @@ class Frames:
     def extract(cls, **_: Any) -> Frames:
         return cls(here(sys._getframe(1)))
 
-    def summary(self) -> traceback.StackSummary:
-        return traceback.StackSummary.from_list(
-            [traceback.FrameSummary(f, n, name, lookup_line=False) for f, n, name in self.frames]
-        )
+    def summary(self) -> Frames:
+        return self
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def format(self) -> list[str]:
+        """As ``traceback`` would, without looking up lines."""
+        return [f'  File "{file}", line {line}, in {name}\n' for file, line, name in self.frames]
 
 
 @contextlib.contextmanager

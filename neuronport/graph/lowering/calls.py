@@ -22,9 +22,14 @@ _CRASHES = 20
 
 
 def lower(
-    record: Record, python: XlaPython, values: Path, seconds: float, megabytes: int
+    record: Record,
+    python: XlaPython,
+    values: Path,
+    seconds: float,
+    megabytes: int,
+    whole: bool = True,
 ) -> Lowering:
-    """Runs every graph of a record.
+    """Runs every graph of a record; ``whole``: all together, too, which compiles.
 
     Raises XlaEnvironmentError: torch_xla cannot be used.
     """
@@ -41,6 +46,7 @@ def lower(
                 "outputs": [*data["outputs"], *data.get("gradients", ())],
             },
             "values": str(values.absolute()),
+            "whole": whole,
         }
         graphs.append(_graph(graph.title, graph.mode, request, python, seconds, megabytes))
     return Lowering(versions, tuple(graphs))
@@ -94,6 +100,8 @@ def _run(
             elif "call" in row:
                 begun = ""
                 calls[row["call"]] = _call(row)
+        if begun == WHOLE and not request.get("whole", True):
+            return nodes, calls, None, ""
         if begun == WHOLE:
             whole = _whole(done.rows)
             return nodes, calls, whole, "" if whole else f"all together: {_why(done)}"

@@ -48,7 +48,8 @@ def main(request: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> No
     with torch.no_grad():
         _Calls(graph, write, request["calls"]).run()
         write({"begin": WHOLE})
-        _whole(graph, write)
+        if request["whole"]:
+            _whole(graph, write)
 
 
 # -- call by call -----------------------------------------------------------------------------------

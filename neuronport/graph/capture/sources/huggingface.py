@@ -222,6 +222,7 @@ def _generation(
 ) -> list[InputSet]:
     """A prefill, and one decode step over the cache that it leaves, whatever its form."""
     name = _cache_name(module)
+    _caches()
 
     def decode(output: Any) -> InputSet | None:
         cache = getattr(output, "past_key_values", None) or getattr(output, name, None)
@@ -233,6 +234,16 @@ def _generation(
         return InputSet("decode", (), step, cache=True)
 
     return [InputSet("prefill", (), {**tensors, "use_cache": True}, following=decode)]
+
+
+def _caches() -> None:
+    """Tells torch how to take caches apart before it finds out that it cannot, at the end of a
+    whole trace."""
+    from transformers import cache_utils
+
+    for value in list(vars(cache_utils).values()):
+        if isinstance(value, type) and issubclass(value, cache_utils.Cache):
+            containers.known(value)
 
 
 def _resized(old: int, new: int) -> Callable[[torch.Tensor], torch.Tensor]:
