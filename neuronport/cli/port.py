@@ -54,6 +54,12 @@ from neuronport.cli._record import record_option
     metavar="REV1..REV2",
     help="Count what a port changed between two git revisions (or two folders); writes nothing.",
 )
+@click.option(
+    "--scaffold",
+    metavar="PATH",
+    help="Write what a path needs beside the code instead of porting it: `xla` is programs that"
+    " compile, run and check the model.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No summary on stderr.")
 @record_option
 def command(
@@ -71,6 +77,7 @@ def command(
     no_config: bool,
     form: str,
     revisions: str | None,
+    scaffold: str | None,
     quiet: bool,
     record: str | None,
 ) -> None:
@@ -92,8 +99,10 @@ def command(
     from neuronport.codemods.churn import of_plan
     from neuronport.codemods.engine import write as writing
     from neuronport.codemods.engine.model import Change
-    from neuronport.codemods.engine.plan import Options, make_plan
+    from neuronport.codemods.engine.plan import Options, Plan, make_plan
     from neuronport.codemods.engine.project import Project
+    from neuronport.codemods.engine.scaffold import scaffold as files_of
+    from neuronport.codemods.engine.scaffold import scaffolds
     from neuronport.findings import FixSafety
     from neuronport.progress import Progress
     from neuronport.records import Snapshot
@@ -111,6 +120,8 @@ def command(
         ) or [default_target()]
     except (TargetError, config.ConfigError) as error:
         _stop(str(error), 2)
+    if scaffold and scaffold not in scaffolds():
+        _stop(f"--scaffold {scaffold}: there is one for {', '.join(scaffolds())}", 2)
     if revisions:
         _churn(revisions, named[0], targets, form, record)
     selection = Selection(
@@ -159,7 +170,13 @@ def command(
             return True
         return _ask(change, project)
 
-    plan = make_plan(project, Options(selection.wants, frozenset(wanted), ask, annotate))
+    if scaffold:
+        plan = Plan()
+        plan.rewritten, there = files_of(project, scaffold)
+        for path in there if not quiet else ():
+            click.echo(f"{path} is there already and stays", err=True)
+    else:
+        plan = make_plan(project, Options(selection.wants, frozenset(wanted), ask, annotate))
     written: list[str] = []
     try:
         if out:

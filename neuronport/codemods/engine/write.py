@@ -42,6 +42,7 @@ def write(project: Project, plan: Plan) -> Iterator[str]:
             if item.before is None:
                 if os.path.lexists(target):
                     raise WorkspaceError("exists", "appeared meanwhile")
+                os.makedirs(os.path.dirname(target), exist_ok=True)
                 data = item.after.encode("utf-8")
             else:
                 data = _bytes(project, item)
