@@ -61,7 +61,8 @@ def conclude(records: Records, runs: Sequence[Run]) -> words.Level:
                 Ground(f"what is in {unread} files of kinds that are not read", "by hand")
             )
     _churn(records, because, not_known, figures)
-    _ran(runs, because, not_known, figures)
+    _compiled(records, by_target, because, not_known)
+    _ran(records, runs, because, not_known, figures)
     level = words.weakest(by_target.values())
     return words.Level("source", level, because, not_known, by_target, figures)
 
@@ -299,30 +300,90 @@ def _divergence_now(audit: Record | None) -> dict[str, Any] | None:
     }
 
 
-# ---- programs that ran ----------------------------------------------------------------------------
+# ---- what compiled and ran ------------------------------------------------------------------------
+
+
+def _compiled(
+    records: Records,
+    by_target: dict[str, Holds],
+    because: list[Ground],
+    not_known: list[Ground],
+) -> None:
+    """What Neuron's own compiler said of a graph outweighs what looking at the code did not find."""
+    for record in records.compiles:
+        if record.stale:
+            changed = "; ".join(str(c) for c in record.stale[:2])
+            not_known.append(Ground(f"compiling: the record is stale ({changed})", record.file))
+            continue
+        target = str(record.body.get("target", ""))
+        rows = [g for g in record.body.get("graphs", ()) if g.get("compiler") == "neuron"]
+        rows = [g for g in rows if g.get("status") != "not-tried"]
+        failed = [g for g in rows if g["status"] in ("failed", "crashed", "cut")]
+        open_ = [g for g in rows if g["status"] in ("timed-out", "over-memory")]
+        name = record.subject
+        if failed:
+            mended = all(
+                g["status"] == "cut" or any(p.get("remedy") for p in g.get("problems", ()))
+                for g in failed
+            )
+            word = Holds.WITH_CHANGES if mended else Holds.FAILS
+            said = "; ".join(
+                f"{g['graph']} {g['mode']}: {g['because'] or g['status']}" for g in failed[:3]
+            )
+            because.append(
+                Ground(f"Neuron's compiler does not take {name}: {said}", record.file, word, target)
+            )
+            # Without an audit a failure is still one; that changes would do is not known then.
+            known = by_target.get(target, Holds.NOT_MEASURED)
+            by_target[target] = max(known, word, key=words.order)
+        elif open_:
+            not_known.append(
+                Ground(f"whether Neuron's compiler takes {name}: {open_[0]['status']}", record.file)
+            )
+        elif rows:
+            because.append(Ground(f"Neuron's compiler takes {name}", record.file, None, target))
 
 
 def _ran(
-    runs: Sequence[Run], because: list[Ground], not_known: list[Ground], figures: dict[str, Any]
+    records: Records,
+    runs: Sequence[Run],
+    because: list[Ground],
+    not_known: list[Ground],
+    figures: dict[str, Any],
 ) -> None:
     """One program on two kinds of device, one of them Neuron: what no look at the code can show."""
-    by_program: dict[tuple[tuple[str, str], ...], list[Run]] = {}
+    seen: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     for run in runs:
         if run.completed and run.program.get("name"):
-            by_program.setdefault(tuple(sorted(run.program.items())), []).append(run)
+            seen.setdefault(tuple(sorted(run.program.items())), {})[run.device] = run.file
+    for record in records.compiles:
+        if record.stale:
+            continue
+        for graph in record.body.get("graphs", ()):
+            key = (
+                ("graph", str(graph.get("graph"))),
+                ("mode", str(graph.get("mode"))),
+                ("name", record.subject),
+            )
+            for device, seconds in (("neuron", "neuron_seconds"), ("cpu", "xla_cpu_seconds")):
+                if (graph.get(seconds) or {}).get("first_run") is not None:
+                    seen.setdefault(key, {})[device] = record.file
     both = []
-    for program, found in by_program.items():
-        devices = sorted({r.device for r in found})
+    for found, devices in seen.items():
         if "neuron" in devices and len(devices) > 1:
-            name = dict(program)["name"]
-            both.append({"program": dict(program), "devices": devices})
-            files = ", ".join(sorted({r.file for r in found}))
-            because.append(Ground(f"{name} ran to its end on {' and '.join(devices)}", files))
-    figures["ran_on_two_devices"] = both if both else None
+            program = dict(found)
+            both.append({"program": program, "devices": sorted(devices)})
+            files = ", ".join(sorted(set(devices.values())))
+            because.append(
+                Ground(
+                    f"{program['name']} ran to its end on {' and '.join(sorted(devices))}", files
+                )
+            )
+    figures["ran_on_two_devices"] = both or None
     if not both:
         not_known.append(
             Ground(
-                "that one program ran on two devices: no two run records show it",
+                "that one program ran on two devices, one of them Neuron: no record shows it",
                 "neuronport portability --run FILE, twice",
             )
         )

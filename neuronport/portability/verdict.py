@@ -22,9 +22,14 @@ class Holds(StrEnum):
 _ORDER = {word: place for place, word in enumerate(Holds)}
 
 
+def order(word: Holds) -> int:
+    """For comparing: the weaker, the higher."""
+    return _ORDER[word]
+
+
 def weakest(words: Iterable[Holds]) -> Holds:
     """A level holds as far as its weakest part; of no parts nothing is known."""
-    return max(words, key=_ORDER.__getitem__, default=Holds.NOT_MEASURED)
+    return max(words, key=order, default=Holds.NOT_MEASURED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,58 @@ def test_one_program_on_two_devices(tmp_path: Path) -> None:
         assert level.figures["ran_on_two_devices"] is None
 
 
+def compiled(tmp_path: Path, *graphs: dict[str, Any]) -> Any:
+    body = {
+        "schema": "neuronport/compile/1",
+        "neuron": {"compiler_here": True, "compiled_by_neuron": True, "missing": []},
+        "model": {"name": "net", "class": "Net"},
+        "target": TARGET,
+        "drivers": [],
+        "graphs": [{"graph": "forward", "mode": "inference", "because": "", **g} for g in graphs],
+        "failures": [],
+    }
+    return recorded(tmp_path, "compile", body)
+
+
+FAILED = {"compiler": "neuron", "status": "failed", "because": "NCC_X", "problems": []}
+MENDED = {**FAILED, "problems": [{"code": "NCC_X", "remedy": "smaller graphs"}]}
+
+
+@pytest.mark.parametrize(
+    ("graph", "alone", "beside"),
+    [
+        (FAILED, Holds.FAILS, Holds.FAILS),
+        (MENDED, Holds.NOT_MEASURED, Holds.WITH_CHANGES),
+        ({**FAILED, "status": "cut"}, Holds.NOT_MEASURED, Holds.WITH_CHANGES),
+        ({**FAILED, "status": "timed-out"}, Holds.NOT_MEASURED, Holds.HOLDS),
+        ({**FAILED, "status": "compiled"}, Holds.NOT_MEASURED, Holds.HOLDS),
+        # Another compiler's word is not Neuron's.
+        ({**FAILED, "compiler": "xla-cpu"}, Holds.NOT_MEASURED, Holds.HOLDS),
+    ],
+)
+def test_what_neurons_compiler_said_counts(
+    tmp_path: Path, graph: dict[str, Any], alone: Holds, beside: Holds
+) -> None:
+    result = conclude(compiled(tmp_path, graph))
+    verdicts(result)
+    assert result.levels["source"].verdict is alone
+    records = recorded(tmp_path, "audit", audit_body())
+    assert conclude(records).levels["source"].verdict is beside
+
+
+def test_a_graph_that_ran_on_neuron_and_on_the_cpu(tmp_path: Path) -> None:
+    ran = {"first_run": 0.1}
+    on_neuron = {"compiler": "neuron", "status": "compiled", "neuron_seconds": ran}
+    on_cpu = {"compiler": "xla-cpu", "status": "compiled", "xla_cpu_seconds": ran}
+    level = conclude(compiled(tmp_path, on_neuron, on_cpu)).levels["source"]
+    (row,) = level.figures["ran_on_two_devices"]
+    assert row["devices"] == ["cpu", "neuron"]
+    assert row["program"]["name"] == "net"
+    for graphs in ([on_cpu, on_cpu], [on_neuron], [on_cpu, {**on_neuron, "mode": "training"}]):
+        level = conclude(compiled(tmp_path, *graphs)).levels["source"]
+        assert level.figures["ran_on_two_devices"] is None
+
+
 # ---- artifact -------------------------------------------------------------------------------------
 
 SAME = RoundTrip("a.pt", "same", "torch.save", tensors=1, bytes=4, legs=(Leg("read"),))

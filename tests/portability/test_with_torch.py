@@ -81,6 +81,21 @@ def test_a_whole_module_is_refused_by_the_names_of_its_classes(saved: Path) -> N
     assert result.legs == ()
 
 
+@pytest.mark.parametrize("kind", ["sparse", "quantized", "legacy"])
+def test_what_is_not_read_here_is_not_said_to_fail(tmp_path: Path, kind: str) -> None:
+    value = torch.eye(3)
+    if kind == "sparse":
+        value = value.to_sparse()
+    if kind == "quantized":
+        value = torch.quantize_per_tensor(value, 0.1, 0, torch.quint8)
+    file = tmp_path / "a.pt"
+    torch.save({"a": value}, file, _use_new_zipfile_serialization=kind != "legacy")
+    result = roundtrip.roundtrip(str(file))
+    assert result.status == "unreadable"
+    assert result.problem
+    assert result.remedy
+
+
 def test_that_a_copy_differs_is_seen(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The test itself is tested: a loader that changes one bit."""
     found = roundtrip._child
@@ -107,6 +122,22 @@ def test_safetensors_by_its_own_library(tmp_path: Path) -> None:
     result = roundtrip.roundtrip(str(file))
     assert result.status == "same"
     assert any("safetensors.torch" in leg.how for leg in result.legs)
+
+
+def test_shards_of_torch(tmp_path: Path) -> None:
+    import json
+
+    places = {}
+    for number in (1, 2):
+        name = f"pytorch_model-0000{number}-of-00002.bin"
+        torch.save({f"layer.{number}": torch.randn(3, 3).t()}, tmp_path / name)
+        places[f"layer.{number}"] = name
+    index = tmp_path / "pytorch_model.bin.index.json"
+    index.write_text(json.dumps({"weight_map": places}))
+    result = roundtrip.roundtrip(str(tmp_path))
+    assert result.status == "same"
+    assert len(result.legs) == 4
+    assert result.tensors == 2
 
 
 def test_an_interpreter_that_is_not_there_says_nothing_of_the_checkpoint(saved: Path) -> None:

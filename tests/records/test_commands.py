@@ -81,6 +81,16 @@ def test_settings_and_a_baseline_are_inputs(project: Path) -> None:
     assert records.load(str(project / ".neuronport")).audit.stale == ()  # type: ignore[union-attr]
 
 
+def test_rules_that_were_not_asked_are_told(project: Path) -> None:
+    neuronport("audit", project, "-q", "--record", "--select", "device", "--ignore", "slow")
+    record = records.load(str(project / ".neuronport")).audit
+    assert record is not None
+    assert {"reason": "not-selected", "detail": "only device; not slow"}.items() <= (
+        record.not_looked_at[0].items()
+    )
+    check(json.loads((project / ".neuronport" / "audit.json").read_text("utf-8")))
+
+
 def test_a_port_is_about_what_it_left(project: Path) -> None:
     neuronport("audit", project, "-q", "--record")
     done = neuronport("port", project, "--write", "--allow-dirty", "--format", "json", "--record")

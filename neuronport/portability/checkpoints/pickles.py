@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import pickletools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -201,6 +202,7 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
             ("dict", _dictionary),
             ("bytes", _bytes),
             ("bytearray", _encoded),
+            ("complex", lambda real=0, imaginary=0: complex(_number(real), _number(imaginary))),
             ("int", _number),
             ("float", _number),
             ("bool", _number),
@@ -211,11 +213,23 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
 PyTorch's own ``weights_only``, no class of a program and no function that does anything."""
 
 
+UNREAD = re.compile(
+    r"torch\.(cuda\.|sparse\.|cuda\.sparse\.)?\w*(Tensor|Storage)"
+    r"|torch\.(storage\.TypedStorage|nn\.parameter\.Parameter|serialization\._get_layout)"
+    r"|torch\.(qu?int\d\w*|u?int[1-7]|bits\w+|complex32|float4\w+|per_(tensor|channel)_\w+)"
+    r"|torch\._utils\._rebuild_\w+|torch\._tensor\._rebuild_from_type_v2"
+)
+"""Names of tensors that PyTorch loads with ``weights_only`` and that are not understood here: sparse,
+quantized, nested ones, subclasses. They are no programs."""
+
+
 @dataclass(slots=True)
 class Built:
     value: Any
     refused: list[str]
-    """Names that are not known, in the order they come."""
+    """Names that only running the pickle could give, in the order they come."""
+    unread: list[str]
+    """Those of :data:`UNREAD`."""
 
 
 def interpret(data: bytes) -> Built:
@@ -240,7 +254,9 @@ class _Machine:
                 if count > _MOST_OPCODES:
                     raise CheckpointError(f"its pickle has more than {_MOST_OPCODES:,} steps")
                 if opcode.name == "STOP":
-                    return Built(self.stack[-1], list(self.refused))
+                    unread = [n for n in self.refused if UNREAD.fullmatch(n)]
+                    refused = [n for n in self.refused if n not in unread]
+                    return Built(self.stack[-1], refused, unread)
                 handler = getattr(self, f"_{opcode.name.lower()}", None)
                 if handler is None:
                     raise CheckpointError(
@@ -438,8 +454,8 @@ def _storage(pid: Any) -> StorageRef:
     if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage":
         raise CheckpointError("its pickle refers to something else than a storage")
     _, kind, key, location, count = pid[:5]
-    if not isinstance(kind, Name) or kind.name not in STORAGES:
+    if not isinstance(kind, Name) or not (kind.name in STORAGES or UNREAD.fullmatch(str(kind))):
         raise CheckpointError(f"a storage of the unknown type {_word(kind)}")
     if not isinstance(key, str) or type(count) is not int:
         raise CheckpointError("a storage has no key or no size")
-    return StorageRef(STORAGES[kind.name], key, _word(location), count)
+    return StorageRef(STORAGES.get(kind.name, ""), key, _word(location), count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from neuronport.portability.checkpoints.pickles import (
@@ -65,6 +65,11 @@ def read(path: str) -> Checkpoint:
         ) from None
     if built.refused:
         raise _refusal(built)
+    if built.unread:
+        raise CheckpointError(
+            f"it holds tensors of a kind that is not read here: {_listed(built.unread)}",
+            "save them as plain tensors to have them compared",
+        )
     tensors, others = _found(built.value, path, folder, entries)
     return Checkpoint(path, NAME, tensors, [path], others)
 
@@ -101,13 +106,16 @@ def _small(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], nam
 
 
 def _refusal(built: Built) -> CheckpointError:
-    names = ", ".join(built.refused[:5]) + (" …" if len(built.refused) > 5 else "")
     return CheckpointError(
-        f"only running its pickle would load it: it asks for {names}",
+        f"only running its pickle would load it: it asks for {_listed(built.refused)}",
         "where its program runs, save the tensors alone (a state_dict), and what else it holds "
         "as numbers and text",
         refused=built.refused,
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
 
 
 def _found(
