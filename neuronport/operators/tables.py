@@ -457,8 +457,12 @@ def read_overlay(
 
     An overlay may name a family: reports of tools often do. Its rows then speak of every overload.
     """
-    with file.open("rb") as stream:
-        data = tomllib.load(stream)
+    try:
+        with file.open("rb") as stream:
+            data = tomllib.load(stream)
+    except (ValueError, RecursionError) as error:
+        raise TableError(f"{file.name}: not valid TOML: {error}") from None
+    _check_overlay(data, file)
     prefix = hashlib.sha256(file.read_bytes()).hexdigest()[:6]
     sources = {
         f"{name}-{prefix}": replace(source, id=f"{name}-{prefix}")
@@ -497,6 +501,24 @@ def read_overlay(
             for name in operators
         ]  # fmt: skip
     return sources, rows, tuple(unknown)
+
+
+def _check_overlay(data: Mapping[str, Any], file: Path) -> None:
+    """Raises TableError: not the form that `operators observe` writes."""
+    rows, sources = data.get("row", []), data.get("source", {})
+    if not isinstance(rows, list) or not isinstance(sources, dict):
+        raise TableError(f"{file.name}: no overlay: it needs [[row]] and [source.NAME]")
+    for number, row in enumerate(rows, 1):
+        wanted = ("operator", "path", "stage", "status")
+        texts = isinstance(row, dict) and all(isinstance(row.get(key), str) for key in wanted)
+        evidence = row.get("evidence") if texts else None
+        if not isinstance(evidence, list) or not all(isinstance(e, str) for e in evidence):
+            raise TableError(
+                f"{file.name}: row {number} needs {', '.join(wanted)} and a list evidence"
+            )
+    for name, source in sources.items():
+        if not isinstance(source, dict):
+            raise TableError(f"{file.name}: source {name} is to be a table")
 
 
 def with_overlays(tables: Tables, overlays: Sequence[Path]) -> Tables:

@@ -248,3 +248,22 @@ def test_names_in_a_report_cannot_write_rows(tmp_path: Path) -> None:
     )
     text, _ = observed.overlay([file])
     assert all("aten::x" in row["operator"] for row in tomllib.loads(text)["row"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "[" * 100_000,
+        "row = 3",
+        "row = [3]",
+        '[[row]]\noperator = 3\npath = "native"\nstage = "*"\nstatus = "x"\nevidence = ["a"]\n',
+        '[[row]]\noperator = "a"\npath = "native"\nstage = "*"\nstatus = "x"\nevidence = 3\n',
+        "[source]\na = 3\n",
+    ],
+)
+def test_an_overlay_of_another_form_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "o.toml").write_text(text)
+    arguments = ["show", "torch.sort", "--overlay", str(tmp_path / "o.toml")]
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 2
+    assert "o.toml: " in done.stderr
