@@ -23,6 +23,9 @@ from neuronport.graph.capture import training
 from neuronport.graph.capture.placement import Redirects
 
 _DEVICE = "neuron"
+_CACHE = ("TORCH_NEURONX_NEFF_CACHE_DIR", "/tmp/neff_cache")
+_KEPT = ("TORCH_NEURONX_DEBUG_DIR", "")
+"""Variables with the folders of NEFFs, and what they are when they are not set."""
 
 
 def main(request: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> None:
@@ -78,7 +81,7 @@ def _compiled(call: model.Call, backend: _Backend) -> dict[str, Any]:
     args, kwargs = pytree.tree_map(
         lambda v: v.to(_DEVICE) if isinstance(v, torch.Tensor) else v, (call.args, call.kwargs)
     )
-    before = _neffs()
+    cached, kept = _neffs(_CACHE), _neffs(_KEPT)
     compiled = torch.compile(module, backend=backend, dynamic=False)
     began = time.monotonic()
     how = _run(compiled, call, args, kwargs)
@@ -88,17 +91,15 @@ def _compiled(call: model.Call, backend: _Backend) -> dict[str, Any]:
     first = backend.graphs
     _run(compiled, call, args, kwargs)
     again = time.monotonic() - ended
-    made = sorted(_neffs() - before)
+    new = sorted(_neffs(_CACHE) - cached)
     found: dict[str, Any] = {
         "capture": backend.first - began,
         "together": [[["lowering", "compile", "first_run"], ended - backend.first]],
         "second_run": again,
         "programs": first,
         "again": backend.graphs - first,
-        "neff": made,
-        "cache": ["miss", "NEFFs were added to the cache"]
-        if made
-        else ["hit", "no NEFF was added to the cache: inferred"],
+        "neff": new or sorted(_neffs(_KEPT) - kept),
+        "cache": _cache(cached, new),
         "notes": [
             f"a second run takes {again:.3g} s on the device",
             *([f"the loss is {how}"] if how else []),
@@ -132,10 +133,14 @@ def _run(compiled: Any, call: model.Call, args: Any, kwargs: Any) -> str:
     return how
 
 
-def _neffs() -> set[str]:
-    """In the cache and among the artifacts that TorchNeuron keeps."""
-    folders = (
-        os.environ.get("TORCH_NEURONX_NEFF_CACHE_DIR", "/tmp/neff_cache"),
-        os.environ.get("TORCH_NEURONX_DEBUG_DIR", ""),
-    )
-    return {str(f) for folder in folders if folder for f in Path(folder).rglob("*.neff")}
+def _neffs(folder: tuple[str, str]) -> set[str]:
+    name = os.environ.get(*folder)
+    return {str(f) for f in Path(name).rglob("*.neff")} if name else set()
+
+
+def _cache(before: set[str], new: list[str]) -> list[str]:
+    if new:
+        return ["miss", "NEFFs were added to the cache"]
+    if before:
+        return ["hit", "the cache has NEFFs, and none was added: inferred"]
+    return ["not known", "no NEFF was found in the cache's folder"]
