@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -180,6 +180,7 @@ def command(
     from neuronport.compile.here import Here
     from neuronport.graph.run import Request
     from neuronport.reporting.escape import terminal
+    from neuronport.reporting.output import write
     from neuronport.targets import TargetError, default_target, resolve
 
     try:
@@ -205,6 +206,11 @@ def command(
         time_limit,
         memory_limit,
     )
+    if keep:
+        try:
+            Path(keep).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            _stop(f"--keep: {keep}: {error.strerror}")
     root = root_for_model(model)
     record_in = folder_for(record, root)
     here = Here(python, xla_python, neuronx_cc)
@@ -213,14 +219,13 @@ def command(
     if use:
         click.echo(f"neuronport: {terminal(compiling.statement(request, use))}", err=True)
     result = compiling.run(request, goal, here, named, given, Path(keep) if keep else None, tools)
-    sys.stdout.write(reports.named(form)(result))
+    write([reports.named(form)(result)], sys.stdout)
     for name, path in files:
         try:
-            with open(path, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(reports.named(name)(result))
+            with open(path, "wb") as stream:
+                stream.write(reports.named(name)(result).encode("utf-8", "backslashreplace"))
         except OSError as error:
-            click.echo(f"neuronport: {terminal(path)}: {error.strerror}", err=True)
-            raise SystemExit(2) from None
+            _stop(f"{path}: {error.strerror}")
     if record_in:
         from neuronport.records import Snapshot
 
@@ -228,6 +233,13 @@ def command(
         looked_at = Snapshot.of_named(root, [*model_files(model), *result.files])
         leave(record_in, "compile", reports.named("json")(result), looked_at)
     raise SystemExit(result.status)
+
+
+def _stop(message: str) -> NoReturn:
+    from neuronport.reporting.escape import terminal
+
+    click.echo(f"neuronport: {terminal(message)}", err=True)
+    raise SystemExit(2)
 
 
 def _file(text: str) -> tuple[str, str]:

@@ -95,8 +95,11 @@ class Job:
         where = ""
         size = file.stat().st_size
         if self.kept is not None:
-            self.kept.mkdir(parents=True, exist_ok=True)
             place = self.kept / name
-            shutil.copyfile(file, place)
-            where = str(place)
+            try:
+                shutil.copyfile(file, place)
+                where = str(place)
+            except OSError as error:
+                note = f"{note}; " if note else ""
+                note += f"not kept: {place}: {error.strerror}"
         return Artifact(kind, size, where, header, note)

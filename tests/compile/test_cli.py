@@ -43,6 +43,8 @@ def test_nothing_here_as_json(tmp_path: Path) -> None:
         (["--flags", "'open"], "--flags: No closing quotation"),
         (["--output", "pdf=x"], "write FORMAT=FILE"),
         (["--time-limit", "0"], "0 is not in the range"),
+        (["--keep", "README.md/x"], "neuronport: --keep: README.md/x: Not a directory"),
+        (["--output", "json=/no/such/folder/x"], "neuronport: /no/such/folder/x: No such file"),
     ],
 )
 def test_usage(arguments: list[str], message: str, tmp_path: Path) -> None:

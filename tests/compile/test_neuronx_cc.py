@@ -55,6 +55,7 @@ def only(result: Result) -> Attempt:
 
 
 def test_one_that_compiles(played: Any, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
     result = played("compiles", "xla:trn2", flags=("--optlevel", "1"), kept=tmp_path / "kept")
     found = only(result)
     assert (result.status, found.status) == (0, "compiled")
