@@ -13,7 +13,9 @@ class Compiled:
 
     def __init__(self, folder=None):
         self.folder = Path(folder) if folder else Path(__file__).parent / "compiled"
-        self.buckets = sorted(int(b) for b in json.loads((self.folder / "buckets.json").read_text()))
+        self.buckets = sorted(
+            int(b) for b in json.loads((self.folder / "buckets.json").read_text())
+        )
         self._graphs = {}
 
     def graph(self, bucket):
