@@ -38,7 +38,7 @@ def folder_for(record: str | None, root: str) -> str | None:
 
     if record is None:
         return None
-    folder = os.path.join(root, DEFAULT_FOLDER) if record == _HERE else record
+    folder = os.path.normpath(os.path.join(root, DEFAULT_FOLDER)) if record == _HERE else record
     try:
         check_folder(folder)
     except FolderError as error:

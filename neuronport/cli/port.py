@@ -177,6 +177,8 @@ def command(
             click.echo(f"{path} is there already and stays", err=True)
     else:
         plan = make_plan(project, Options(selection.wants, frozenset(wanted), ask, annotate))
+    # Counted before anything is written: afterwards the tree is what the port made of it.
+    counted = of_plan(project, plan).as_json() if form == "json" or record_in else {}
     written: list[str] = []
     try:
         if out:
@@ -192,7 +194,7 @@ def command(
         _stop(str(error), 2)
     body = ""
     if form == "json" or record_in:
-        body = _json({**_as_json(plan, written), "churn": of_plan(project, plan).as_json()})
+        body = _json({**_as_json(plan, written), "churn": counted})
     if record_in:
         rules = rulebook().digest
         about = looked_at() if written and not out else snapshot

@@ -122,7 +122,7 @@ def command(
     except (config.ConfigError, ContractError) as error:
         _stop(str(error), 2)
     record_in = folder_for(record, root)
-    named = folder or os.path.join(root, stored.DEFAULT_FOLDER)
+    named = folder or os.path.normpath(os.path.join(root, stored.DEFAULT_FOLDER))
     found = stored.load(named)
     if folder and not found.exists:
         _stop(f"{folder}: no such folder", 2)

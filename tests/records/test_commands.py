@@ -103,6 +103,13 @@ def test_a_port_is_about_what_it_left(project: Path) -> None:
     assert {c.what for c in found.audit.stale} == {"changed", "new"}
 
 
+def test_a_port_that_is_written_is_counted_as_it_was_shown(project: Path) -> None:
+    shown = json.loads(neuronport("port", project, "--format", "json", "-q").stdout)
+    done = neuronport("port", project, "--write", "--allow-dirty", "--format", "json", "-q")
+    assert json.loads(done.stdout)["churn"] == shown["churn"]
+    assert shown["churn"]["lines"]["changed"] > 0
+
+
 def test_a_port_that_is_only_shown_is_about_what_is_there(project: Path) -> None:
     neuronport("port", project, "-q", "--record")
     found = records.load(str(project / ".neuronport"))
