@@ -172,8 +172,15 @@ class Judge:
         elif event.role == "annotation":
             override = Verdict.LOCKS_IN
             message = f"{match.name} is named as a type only; its uses are judged where they stand"
+        elif event.kind == "use" and event.role == "load" and view.compared(event):
+            override = Verdict.LOCKS_IN
+            message = f"{match.name} is compared with: Neuron's is another"
         elif spec.answer and event.kind == "use":
-            override, message = _answered(spec, match, event, view, skipped)
+            stopped = any(
+                g.kind == "raise" and view.truth_of(g.test) is (not g.polarity)
+                for g in view.guards(event)
+            )
+            override, message = _answered(spec, match, event, view, skipped or stopped)
         return self._finding(
             spec,
             Hit(event.span, message, match.confidence, override),
@@ -307,11 +314,11 @@ def _chosen(spec: Spec, event: Event, view: ModuleView) -> str:
     """The arguments for which the row speaks, as they are written: several rows can judge one call."""
     if event.role != "call":
         return ""
-    written = [
+    written = dict.fromkeys(
         f"{condition.arg}={view.text(view.argument(event, condition.arg, condition.pos))}"
         for condition in spec.when
         if view.given(event, condition.arg, condition.pos)
-    ]
+    )
     return f"({', '.join(written)})" if written else ""
 
 
@@ -329,6 +336,8 @@ def _answered(
         return Verdict.BREAKS, f"{says}, and the program stops here with an error"
     if decides is Decided.STOPS_CUDA:
         return Verdict.LOCKS_IN, f"{says}: where CUDA is asked for, the program ends here"
+    if decides is Decided.EMPTIES:
+        return Verdict.BREAKS, f"{says}, so the loop over it does nothing, and nothing fails"
     if decides is Decided.SAYS:
         return Verdict.LOCKS_IN, f"{says}: that is what is written down or kept here"
     if decides is Decided.SKIPS:

@@ -47,6 +47,7 @@ class Matched:
         """Why nothing fails here although the verdict says so; empty: it does."""
 
 
+_MAX_CHOICES = 8
 _OUTSIDE = frozenset(("str", "item", "pair"))
 """Kinds of events that name environment variables and commands."""
 
@@ -184,10 +185,8 @@ def _receiver(spec: Spec, value: Value, view: ModuleView) -> Confidence | None:
 
 def _imports(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
     dotted = event.name
-    if event.role == "name":
-        dotted = view.index.canonical(dotted, view.summary)
-        if dotted[0] == "@":
-            return
+    if event.role == "name" and view.index.localize(dotted, view.summary)[0] == "@":
+        return  # what the tree imports elsewhere is judged there
     head = dotted
     while head:
         specs = book.imports.get(head)
@@ -258,8 +257,16 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confid
             return True
     if not given:
         return None if any(k is None for k, _ in event.kwargs) else condition.absent
-    while value is not None and value[0] == "if" and view.truth_of(value[1]) is not None:
-        value = value[2] if view.truth_of(value[1]) else value[3]
+    for _ in range(_MAX_CHOICES):
+        if value is not None and value[0] == "v":
+            held = view.facts.definitions[value[1]].value
+            if held is None or held[0] != "if":
+                break
+            value = held
+        elif value is not None and value[0] == "if" and view.truth_of(value[1]) is not None:
+            value = value[2] if view.truth_of(value[1]) else value[3]
+        else:
+            break
     choices, complete = _choices(value, view)
     if "neuron" in choices:
         # What can be Neuron is not CUDA there.

@@ -42,6 +42,8 @@ class Decided(StrEnum):
     """Whether the program goes on where it was told to use CUDA."""
     SAYS = "says"
     """Nothing: the answer is printed, or kept as a fact about the host."""
+    EMPTIES = "empties"
+    """How often a loop runs: not once."""
     SKIPS = "skips"
     """Whether something else happens: a setting, a message, a kernel of CUDA's."""
     UNKNOWN = "unknown"
@@ -84,7 +86,7 @@ def _by_guards(view: ModuleView, found: list[int]) -> Decided:
         return Decided.STOPS
     if any(_ends_cuda(facts.guards[i]) for i in found):
         return Decided.STOPS_CUDA
-    if any(i in view.choosing for i in found):
+    if any(i in view.choosing for i in found if facts.guards[i].kind != "decorator"):
         return Decided.DEVICE
     return Decided.SKIPS
 
@@ -95,7 +97,7 @@ def _later(view: ModuleView, event: Event, ours: Any) -> Decided:
     line = event.span.line
     if any(_divides(value, ours, 0) for value in _handed(view, line)):
         return Decided.STOPS
-    kept = {i for i, d in enumerate(facts.definitions) if ours(d.value)}
+    kept = {i for i, d in enumerate(facts.definitions) if _is_answer(d.value, ours, 0)}
     names = {
         name
         for cls in facts.classes.values()
@@ -112,10 +114,14 @@ def _later(view: ModuleView, event: Event, ours: Any) -> Decided:
             return _by_guards(view, found)
         if any(_divides(value, lambda v: v[0] == "v" and v[1] in kept, 0) for value in _all(view)):
             return Decided.STOPS
+        if any(_mentions(loop.over, kept, names, 0) for loop in facts.loops if loop.kind == "for"):
+            return Decided.EMPTIES
         if any(facts.definitions[i].scope == 0 for i in kept):
             return Decided.UNKNOWN  # other modules may ask what this one keeps
         if event.name.endswith(".device_count"):
             return Decided.UNKNOWN  # a number of processes, or of parts
+        if not any(_mentions(value, kept, names, 0) for value in _all(view)):
+            return Decided.SAYS
         called = names | {facts.definitions[i].name for i in kept}
         return Decided.UNKNOWN if any(map(_OF_DEVICES.search, called)) else Decided.SAYS
     for n in range(line, line - _MAX_LINES, -1):
@@ -123,10 +129,27 @@ def _later(view: ModuleView, event: Event, ours: Any) -> Decided:
             for key, value in call.kwargs:
                 if key and (ours(value) or _asks_within(value, ours)):
                     return Decided.UNKNOWN if _OF_DEVICES.search(key) else Decided.SKIPS
+    if any(
+        other.kind == "attr" and other.role == "store" and _OF_DEVICES.search(other.name)
+        for other in view.events_at.get(line, ())
+    ):
+        return Decided.UNKNOWN  # ``cfg.use_gpu = torch.cuda.is_available()``: whoever reads that
     function = facts.functions.get(f"{facts.module}.{view.scope(event)}")
     if function is not None and any(map(ours, function.returns)):
         return Decided.UNKNOWN
     return Decided.SAYS
+
+
+def _is_answer(value: Value, ours: Any, depth: int) -> bool:
+    """Whether a value is the answer, or is computed from it: not something else that was told it."""
+    if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
+        return False
+    if value[0] == "call":
+        name = value[1][1] if value[1] is not None and value[1][0] == "ref" else ""
+        if name.startswith("builtins."):
+            return any(_is_answer(part, ours, depth + 1) for part in value[2])
+        return name.startswith("torch.") and bool(ours(value))
+    return any(_is_answer(part, ours, depth + 1) for part in _parts(value))
 
 
 def _handed(view: ModuleView, line: int) -> Iterator[Value]:

@@ -34,31 +34,42 @@ _STEP_METHODS = frozenset(
         "ddim_step",
     ]
 )
+_TRAINS = re.compile(r"opt|scaler|trainer|engine|solver|sgd|adam|model|accel|strategy|fabric", re.I)
+"""In a name: what it steps is the training of a model."""
 _GENERATING = re.compile(
     r"generat|sampl|decod|denois|beam_search|greedy|infer|predict|rollout|evaluat|validat", re.I
 )
 
 
-def training_loops(facts: ModuleFacts) -> frozenset[int]:
-    """Loops in which a backward pass or an optimizer step happens, the innermost ones."""
-    found = set()
+def training_loops(facts: ModuleFacts) -> dict[int, str]:
+    """Loops in which a backward pass or an optimizer step happens (``training``), or something else
+    steps: an environment, a search (``stepping``); the innermost ones."""
+    found: dict[int, str] = {}
     for kind, _, ctx, name, value, *_rest in facts.events:
         if kind == "method" and name in METHODS:
             loops = [i for i in facts.contexts[ctx].loops if facts.loops[i].kind != "comprehension"]
             if loops and name != "zero_grad" and not _is_scheduler(value, facts):
-                found.add(loops[-1])
-    return frozenset(found)
+                if name != "step" or _TRAINS.search(_named(value, facts)):
+                    found[loops[-1]] = "training"
+                else:
+                    found.setdefault(loops[-1], "stepping")
+    return found
 
 
 def _is_scheduler(value: object, facts: ModuleFacts) -> bool:
     """``scheduler.step()`` stands in the loop over epochs, which is not hot."""
-    text = ""
+    return "sched" in _named(value, facts).lower()
+
+
+def _named(value: object, facts: ModuleFacts) -> str:
     if isinstance(value, tuple) and value:
         if value[0] == "v":
-            text = facts.definitions[value[1]][2]
-        elif value[0] in ("attr", "param"):
-            text = str(value[2])
-    return "sched" in text.lower()
+            return str(facts.definitions[value[1]][2])
+        if value[0] in ("attr", "param"):
+            return str(value[2])
+        if value[0] in ("item", "elem", "unpack"):
+            return _named(value[1], facts)
+    return ""
 
 
 class Hot:
@@ -79,7 +90,7 @@ class Hot:
         for i in reversed(loops):
             loop = self.facts.loops[i]
             if i in self._training:
-                return f"in the training loop of line {loop.line}"
+                return f"in the {self._training[i]} loop of line {loop.line}"
             if loop.kind != "comprehension" and self._generates(scope, i):
                 return f"in the loop of line {loop.line} that runs the model"
         return self._scope_reason(scope)
@@ -136,8 +147,9 @@ class Hot:
                 continue
             for call in self.index.callers(name):
                 if call.in_hot_loop:
-                    often = "" if call.in_hot_loop == 2 else SELDOM
-                    return f"called in the training loop of {_short(call.caller)}{often}"
+                    word = call.in_hot_loop.rstrip("?")
+                    often = "" if word == call.in_hot_loop else SELDOM
+                    return f"called in the {word} loop of {_short(call.caller)}{often}"
                 if call.caller not in seen and len(seen) < 200:
                     seen.add(call.caller)
                     pending.append((call.caller, hops + 1))

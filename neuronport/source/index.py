@@ -110,16 +110,16 @@ class Summary:
             [tuple(v) for v in self.guards],
         )
 
-    def freeze_calls(self, hot_loops: frozenset[int]) -> bytes:
+    def freeze_calls(self, hot_loops: Mapping[int, str]) -> bytes:
         """Who calls what in this module; apart, because only some questions need it."""
         rows = []
         for caller, function in self.functions.items():
             for callee, args, kwargs, line, loops, guards in function.calls:
                 name = _callee_name(callee, self)
                 if name:
-                    hot = 0 if hot_loops.isdisjoint(loops) else 2
+                    hot = min((hot_loops[i] for i in loops if i in hot_loops), default="")
                     if hot and any(_is_periodic(self.guards[i].test) for i in guards):
-                        hot = 1
+                        hot += "?"
                     row = (caller.partition("#")[0], args, kwargs, line, hot, guards)
                     # Version 2: the same bytes for the same, so that they may be compared.
                     rows.append((name, marshal.dumps(row, 2)))
@@ -191,8 +191,8 @@ class Call(NamedTuple):
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str | None, Value], ...]
     line: int
-    in_hot_loop: int
-    """2: in every round of a training loop, 1: in some rounds, 0: in none."""
+    in_hot_loop: str
+    """``training`` or ``stepping``; with ``?``: not in every round; empty: in no such loop."""
     guards: tuple[int, ...]
     """Indices into the guards of the module that calls."""
 

@@ -53,6 +53,8 @@ def constructed(dotted: str) -> str:
     kind = data["exact"].get(dotted)
     if kind is not None:
         return str(kind)
+    if _ASKING.match(dotted.rpartition(".")[2]) and dotted.startswith("torch."):
+        return "number"
     for prefix, kind in data["prefixes"]:
         if dotted.startswith(prefix):
             return str(kind)
@@ -321,6 +323,8 @@ class Kinds:
         return Known(UNKNOWN, True)
 
 
+_ASKING = re.compile(r"(is|are|has|can|get_num)_(?!close$)|\w+_enabled$")
+"""Functions of PyTorch that answer yes or no: ``torch.are_deterministic_algorithms_enabled``."""
 _NO_TENSOR = re.compile(
     r"(^|_)(size|sizes|shape|shapes|h|w|height|width|metas?|metainfo|cfg|config|mode|flag|mems|names?"
     r"|nums?|n|dims?|scale_factor|kwargs|args|opts?|options|stride|strides|level|levels|rate)$"

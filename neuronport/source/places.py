@@ -96,7 +96,11 @@ def fills_parameters(event: Event, view: ModuleView) -> bool:
 
 def seldom(event: Event, view: ModuleView) -> bool:
     """Whether a condition lets the place run only every so many steps, or when somebody asks."""
-    return any(_rare(guard.test, view, guard.polarity, 0) for guard in view.guards(event))
+    return any(
+        guard.kind == "except"
+        or (guard.kind != "raise" and _rare(guard.test, view, guard.polarity, 0))
+        for guard in view.guards(event)
+    )
 
 
 def _rare(test: Value, view: ModuleView, wanted: bool, depth: int) -> bool:
@@ -119,6 +123,8 @@ def _rare(test: Value, view: ModuleView, wanted: bool, depth: int) -> bool:
         return _rare(test[1], view, not wanted, depth + 1)
     if tag == "call" and test[1] is not None and str(test[1][-1]).endswith(_BROKEN):
         return wanted  # numbers that are none: something went wrong
+    if tag == "call" and _divides(test[1], view):
+        return wanted  # ``if divisible_by(step, every):``
     if tag == "call" and test[1] is not None and test[1][0] == "attr":
         return _rare(test[1][1], view, wanted, depth + 1) or any(
             _rare(item, view, wanted, depth + 1) for item in test[2]
@@ -128,3 +134,21 @@ def _rare(test: Value, view: ModuleView, wanted: bool, depth: int) -> bool:
     if tag in ("bool", "call"):
         return any(_rare(item, view, wanted, depth + 1) for item in test[2])
     return False
+
+
+def _divides(func: Value, view: ModuleView) -> bool:
+    """Whether a function of the tree answers by a remainder."""
+    found = view.resolver.callee(view.summary, func)
+    return found is not None and any(map(_has_remainder, found[1].returns))
+
+
+def _has_remainder(value: Value) -> bool:
+    if value is None:
+        return False
+    if value[0] in ("cmp", "bin"):
+        if value[:2] == ("bin", "%"):
+            return True
+        return any(_has_remainder(v) for v in value[1:] if isinstance(v, tuple))
+    if value[0] == "bool":
+        return any(map(_has_remainder, value[2]))
+    return value[0] == "not" and _has_remainder(value[1])

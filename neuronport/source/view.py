@@ -17,6 +17,7 @@ from neuronport.source.unreached import Callers
 from neuronport.source.usage import tensor_params
 from neuronport.source.values import Atom, Resolver
 
+_MAX_LINES = 8
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
 
 
@@ -84,6 +85,15 @@ class ModuleView:
         return found
 
     @cached_property
+    def events_at(self) -> dict[int, list[Event]]:
+        """Attributes that are read or set, by line."""
+        found: dict[int, list[Event]] = {}
+        for event in self.facts.events:
+            if event.kind == "attr":
+                found.setdefault(event.at[0], []).append(event)
+        return found
+
+    @cached_property
     def calls_at(self) -> dict[int, list[Event]]:
         """Calls with arguments, by line."""
         found: dict[int, list[Event]] = {}
@@ -144,6 +154,15 @@ class ModuleView:
                     return found
             scope = info.parent
         return None
+
+    def compared(self, event: Event) -> bool:
+        """Whether a name only stands in a comparison that is tested: ``backend == Backend.NCCL``."""
+        return any(
+            _compares(test.value, ("ref", event.name), 0)
+            for line in range(event.at[0] - _MAX_LINES, event.at[0] + 1)
+            for test in self.tests.get(line, ())
+            if test.at[2] >= event.at[0]
+        )
 
     def import_is_guarded(self, event: Event) -> bool:
         """Whether a failing import at the event is caught."""
@@ -226,6 +245,16 @@ class ModuleView:
         if any(key == name for key, _ in event.kwargs):
             return True
         return position is not None and event.args is not None and position < len(event.args)
+
+
+def _compares(test: Value, name: Value, depth: int) -> bool:
+    if test is None or depth > 4:
+        return False
+    if test[0] == "cmp":
+        return name in (test[1], test[3])
+    if test[0] == "bool":
+        return any(_compares(part, name, depth + 1) for part in test[2])
+    return test[0] == "not" and _compares(test[1], name, depth + 1)
 
 
 def describe(value: Value, module: Summary, depth: int = 0) -> str:

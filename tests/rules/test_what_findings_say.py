@@ -336,3 +336,132 @@ def test_a_model_evaluated_every_so_many_steps_is_not_hot(tmp_path: Path) -> Non
     (always,) = found(tmp_path, code.replace("if i % 100 == 0", "if True"), "host-read")
     assert always.confidence is not Confidence.POSSIBLE
     assert always.context.hot
+
+
+def test_a_backend_chosen_by_cuda_is_the_one_a_neuron_host_gets(tmp_path: Path) -> None:
+    code = (
+        "import torch\nimport torch.distributed as dist\n"
+        "backend = 'nccl' if torch.cuda.is_available() else 'gloo'\n"
+        "dist.init_process_group(backend=backend)\n"
+    )
+    assert not found(tmp_path, code, "api/torch.distributed.init_process_group:nccl")
+
+
+def test_a_type_inside_a_type_is_not_used(tmp_path: Path) -> None:
+    code = (
+        "from typing import Optional\nfrom torch_sparse import SparseTensor\nclass C:\n"
+        "    cached: Optional[SparseTensor]\n"
+    )
+    rows = found(tmp_path, code, "api/torch_sparse.SparseTensor")
+    assert all(f.verdict.value == "locks-in" for f in rows)
+
+
+def test_what_the_tree_brings_from_a_library_is_judged_where_it_does(tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/typing.py": "try:\n    from torch_sparse import SparseTensor\nexcept ImportError:\n    SparseTensor = None\n",
+        "pkg/conv.py": "from pkg.typing import SparseTensor\n",
+    }
+    part = judge_files(tmp_path, files)
+    rows = [f for f in part.findings if f.rule == "api/torch_sparse#import"]
+    assert [f.location.path for f in rows] == ["pkg/typing.py"]
+
+
+def test_a_search_that_steps_is_not_called_training(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef search(beams, x: torch.Tensor):\n    for i in range(9):\n"
+        "        beams.step(i)\n        n = x.sum().item()\n    return n\n"
+    )
+    (finding,) = found(tmp_path, code, "host-read")
+    assert "in the stepping loop of line 3" in finding.message
+
+
+def test_a_handler_of_an_exception_is_not_every_step(tmp_path: Path) -> None:
+    code = (
+        "import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        try:\n"
+        "            return x + 1\n        except IndexError:\n            return x.max().item()\n"
+    )
+    (finding,) = found(tmp_path, code, "host-read")
+    assert finding.confidence is Confidence.POSSIBLE
+
+
+def test_nothing_asks_after_the_program_has_ended(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef main():\n    assert torch.cuda.is_available(), 'no GPU'\n"
+        "    n = torch.cuda.device_count()\n    torch.multiprocessing.spawn(f, nprocs=n)\n"
+    )
+    (finding,) = found(tmp_path, code, "api/torch.cuda.device_count")
+    assert finding.verdict.value == "locks-in"
+
+
+def test_how_pytorch_is_set_is_no_tensor(tmp_path: Path) -> None:
+    code = (
+        "import torch\nclass M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.exact = torch.are_deterministic_algorithms_enabled()\n"
+        "    def forward(self, x):\n        return x if self.exact else x + 1\n"
+    )
+    assert not found(tmp_path, code, "tensor-branch")
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("import torch\ndef f(cfg):\n    cfg.use_gpu = torch.cuda.is_available()\n", "falls-back"),
+        ("import torch\ndef f(cfg):\n    cfg.half = torch.cuda.is_available()\n", "locks-in"),
+    ],
+)
+def test_what_is_set_on_something_else_is_judged_by_its_name(
+    tmp_path: Path, code: str, verdict: str
+) -> None:
+    (finding,) = found(tmp_path, code, AVAILABLE)
+    assert finding.verdict.value == verdict
+
+
+def test_a_name_that_is_compared_with_is_a_question(tmp_path: Path) -> None:
+    code = (
+        "import torch.distributed as dist\nif dist.get_backend() == dist.Backend.NCCL:\n    f()\n"
+        "g(dist.Backend.NCCL)\n"
+    )
+    rows = found(tmp_path, code, "api/torch.distributed.Backend.NCCL")
+    assert [(f.location.line, f.verdict.value) for f in rows] == [(2, "locks-in"), (4, "breaks")]
+
+
+def test_what_is_printed_when_something_is_wrong_is_not_every_step(tmp_path: Path) -> None:
+    code = (
+        "import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n"
+        "        if x.max() > 1:\n            print('large', x.max())\n        print(x.max())\n"
+        "        return x\n"
+    )
+    sure = {f.location.line: f.confidence for f in found(tmp_path, code, "tensor-formatting")}
+    assert sure[5] is Confidence.POSSIBLE
+    assert sure[6] is not Confidence.POSSIBLE
+
+
+def test_a_remainder_in_a_function_of_the_tree_is_one(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef divisible_by(a, b):\n    return a % b == 0\n"
+        "def train(m: torch.nn.Module, data, optimizer):\n    for i, x in enumerate(data):\n"
+        "        loss = m(x).sum()\n        loss.backward()\n        optimizer.step()\n"
+        "        if divisible_by(i, 100):\n            print(loss.item())\n"
+    )
+    sure = {f.confidence for f in found(tmp_path, code, "host-read")}
+    assert sure == {Confidence.POSSIBLE}
+
+
+def test_a_loop_over_no_devices_does_nothing(tmp_path: Path) -> None:
+    code = (
+        "import subprocess, torch\ndef main():\n    n = torch.cuda.device_count()\n"
+        "    for i in range(n):\n        subprocess.Popen(['python', str(i)])\n"
+    )
+    (finding,) = found(tmp_path, code, "api/torch.cuda.device_count")
+    assert finding.verdict.value == "breaks"
+    assert "does nothing" in finding.message
+
+
+def test_what_only_skips_tests_chooses_no_device(tmp_path: Path) -> None:
+    code = (
+        "import pytest, torch\nCUDA = torch.cuda.is_available()\n"
+        "@pytest.mark.skipif(not CUDA, reason='')\ndef test_it():\n    torch.zeros(1).cuda()\n"
+    )
+    (finding,) = found(tmp_path, code, AVAILABLE)
+    assert finding.verdict.value == "locks-in"

@@ -57,7 +57,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 def _confidence(source: Value, event: Event, view: ModuleView) -> Confidence:
     """Likely where a model's weights are read; possible where it may be data made on the CPU."""
     words = " ".join((view.text(source), *(t for t, _ in view.strings(source))))
-    if _saved_on_cpu(source, view):
+    if _saved_on_cpu(source, view) or _saved_here(source, event, view):
         return Confidence.POSSIBLE
     if _WEIGHTS.search(words) or _WEIGHTS.search(view.scope(event).rpartition(".")[2]):
         return Confidence.LIKELY
@@ -84,4 +84,17 @@ def _saved_on_cpu(source: Value, view: ModuleView) -> bool:
         and atom.value[0] == "call"
         and atom.value[1] == ("ref", "io.BytesIO")
         for atom in view.follow(source)
+    )
+
+
+def _saved_here(source: Value, event: Event, view: ModuleView) -> bool:
+    """Whether the same function has written what it reads: on the same host."""
+    scope = view.ctx(event).scope
+    return source is not None and any(
+        other.kind == "use"
+        and other.name == "torch.save"
+        and view.argument(other, "f", 1) == source
+        and view.ctx(other).scope == scope
+        and other.at[0] < event.at[0]
+        for other in view.facts.events
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors.control._waits import reached, tensor
+from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
@@ -56,6 +57,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         place = reached(event, view, sure)
         if place is not None:
             confidence, why = place
+            if any(tensor(view, guard.test) for guard in view.guards(event)):
+                confidence = Confidence.POSSIBLE  # the test has waited, and seldom leads here
             yield Hit(
                 event.span,
                 f"{how} needs the value of {view.text(value)}: the host waits for the device, {why}",

@@ -439,6 +439,8 @@ class _Reader:
         self.role = ("test",)
         test = self.expr(node.test)
         self.emit_test("assert", node.test, test)
+        if _asks_cuda(test):
+            self.guards = (*self.guards, self.guard(test, True, node.lineno, "raise"))
         if node.msg is not None:
             self.role = _OTHER
             self.expr(node.msg)
@@ -941,6 +943,13 @@ class _Reader:
             return ("const", text)
         if cls is ast.Attribute:
             return self.attribute_(node, usage)
+        if cls is ast.Subscript and usage == "annotation":
+            return ("item", self.expr(node.value, usage), self.expr(node.slice, usage))
+        if cls is ast.Tuple and usage == "annotation":
+            return ("tuple", tuple(self.expr(e, usage) for e in node.elts[:_MAX_ITEMS]))
+        if cls is ast.BinOp and usage == "annotation":
+            sides = (self.expr(node.left, usage), self.expr(node.right, usage))
+            return ("bin", _OPS.get(node.op.__class__, "?"), *sides)
         if cls is ast.Call:
             return self.call(node, usage)
         handler = _EXPRS.get(cls)
@@ -1437,6 +1446,17 @@ def _is_number(value: object) -> bool:
 
 def _is_cuda(func: Value) -> bool:
     return func is not None and func[0] == "ref" and func[1][:11] == "torch.cuda."
+
+
+def _asks_cuda(test: Value, depth: int = 0) -> bool:
+    """Whether a test begins with a question about CUDA."""
+    if test is None or depth > 4:
+        return False
+    if test[0] == "call":
+        return _is_cuda(test[1])
+    if test[0] == "bool":
+        return _asks_cuda(test[2][0], depth + 1)
+    return test[0] == "cmp" and _asks_cuda(test[1], depth + 1)
 
 
 def _ends(body: list[ast.stmt]) -> bool:
