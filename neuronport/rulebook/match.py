@@ -48,6 +48,8 @@ class Matched:
 
 
 _MAX_CHOICES = 8
+_OPTIONS = frozenset(("cuda", "cpu", "half", "bfloat16", "float", "double", "compile"))
+"""Methods whose names options have as well: to read one is no call."""
 _OUTSIDE = frozenset(("str", "item", "pair"))
 """Kinds of events that name environment variables and commands."""
 
@@ -125,6 +127,8 @@ def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
     specs = book.methods.get(event.name)
     if not specs:
         return
+    if event.kind == "attr" and event.name in _OPTIONS and view.kind(event.value).kind == UNKNOWN:
+        return  # ``args.cuda``
     best: Matched | None = None
     spoke: list[Matched] = []
     for spec in specs:

@@ -465,3 +465,10 @@ def test_what_only_skips_tests_chooses_no_device(tmp_path: Path) -> None:
     )
     (finding,) = found(tmp_path, code, AVAILABLE)
     assert finding.verdict.value == "locks-in"
+
+
+def test_an_option_is_no_method(tmp_path: Path) -> None:
+    code = "import os, torch\ndef f(args):\n    os.environ['CUDA_VISIBLE_DEVICES'] = args.cuda\n"
+    assert not found(tmp_path, code, "api/torch.Tensor.cuda")
+    code = "import torch\ndef f(args):\n    return map(torch.zeros(1).cuda, args)\n"
+    assert found(tmp_path, code, "api/torch.Tensor.cuda")
