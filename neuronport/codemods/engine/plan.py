@@ -14,6 +14,7 @@ from neuronport.audit import parse
 from neuronport.codemods import codemods
 from neuronport.codemods.engine import imports
 from neuronport.codemods.engine.comments import comments as comments_of
+from neuronport.codemods.engine.helper import by_helpers
 from neuronport.codemods.engine.model import (
     Change,
     Edit,
@@ -105,6 +106,7 @@ def make_plan(project: Project, options: Options) -> Plan:
     _drop_half_groups(state, left, held)
     if options.accept is not None:
         _ask_person(state, options.accept, left)
+    state.accepted = by_helpers(project, state.accepted)
     _rewrite(project, state, plan, broken)
     failed_paths = {f.path for f in plan.failed}
     for path, changes in state.accepted.items():

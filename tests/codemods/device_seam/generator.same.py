@@ -1,8 +1,6 @@
 import torch
-from torch.utils.data import DataLoader, SubsetRandomSampler
 
 
-def split_loader(data, ids, seed):
+def noise(seed, shape, device):
     rng = torch.Generator(device="cuda").manual_seed(seed)
-    sampler = SubsetRandomSampler(ids, generator=rng)
-    return DataLoader(data, batch_size=16, sampler=sampler, drop_last=True)
+    return torch.rand(shape, generator=rng, device=device)
