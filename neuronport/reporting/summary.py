@@ -404,8 +404,8 @@ def duration(minutes: int) -> str:
         return f"{minutes} min"
     if minutes <= 8 * 60:
         return f"{_short(minutes / 60)} h"
-    days = minutes / (8 * 60)
-    return f"{_short(days)} days"
+    days = _short(minutes / (8 * 60))
+    return f"{days} day" if days == "1" else f"{days} days"
 
 
 def _short(number: float) -> str:

@@ -303,7 +303,7 @@
     for (let n = Math.max(1, at - around); n <= at + around; n += 1) {
       const text = lineOf(path, n);
       if (text === null) continue;
-      pre.append(make("span", { class: n === at ? "hit" : "" }, make("span", { class: "num" }, String(n).padStart(5) + "  "), text + "\n"));
+      pre.append(make("span", { class: n === at ? "hit" : "same" }, make("span", { class: "num" }, String(n).padStart(5) + "  "), text));
     }
     return pre;
   }

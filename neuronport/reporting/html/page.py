@@ -18,7 +18,7 @@ from neuronport.reporting.html.island import encode, island
 from neuronport.reporting.joined import wording
 from neuronport.reporting.joined.compiles import COMPILERS
 from neuronport.reporting.joined.figures import shown
-from neuronport.reporting.joined.levels import LEVELS
+from neuronport.reporting.joined.levels import reason
 from neuronport.reporting.joined.model import Report
 
 _GROUPS = 300
@@ -59,7 +59,7 @@ def render(report: Report) -> Iterator[str]:
         words=wording,
         plots=plots,
         effort_rows=effort_rows,
-        levels=LEVELS,
+        reason=reason,
         compilers=COMPILERS,
         groups_shown=_GROUPS,
         diff_lines=_DIFF_LINES,

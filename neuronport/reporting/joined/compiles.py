@@ -15,35 +15,34 @@ _SECONDS = {"neuron": "neuron_seconds", "xla-cpu": "xla_cpu_seconds"}
 
 
 def compiled(body: Json) -> dict[str, Any]:
-    attempts = [_attempt(row) for row in body["attempts"]]
+    attempts = [_attempt(row) for row in body["graphs"]]
     return {
-        "model": str(body["model"]),
-        "target": str(body.get("target", "")),
-        "chip": str(body.get("chip", "")),
+        "model": body["model"]["name"],
+        "target": body["target"],
+        "chip": body["chip"],
+        "limits": dict(body["limits"]),
         "by_neuron": sum(a["compiler"] == "neuron" for a in attempts),
         "compiled_by_neuron": sum(
             a["compiler"] == "neuron" and a["status"] == "compiled" for a in attempts
         ),
-        "neuron_usable": any(
-            t["usable"] and t["compiler"] == "neuron" for t in body.get("tools", [])
-        ),
+        "neuron_usable": body["neuron"]["compiler_here"],
         "by_status": dict(Counter(a["status"] for a in attempts)),
         "attempts": attempts,
-        "tools": [dict(t) for t in body.get("tools", [])],
-        "notes": [str(n) for n in body.get("notes", [])],
-        "failures": [str(f) for f in body.get("failures", [])],
+        "drivers": [dict(t) for t in body["drivers"]],
+        "notes": [str(n) for n in body["notes"]],
+        "failures": [str(f) for f in body["failures"]],
     }
 
 
 def _attempt(row: Json) -> dict[str, Any]:
     compiler = row["compiler"]
-    seconds = row.get(_SECONDS.get(compiler, "")) or {}
-    apart = {phase: seconds.get(phase) for phase in PHASES}
+    seconds = row[_SECONDS[compiler]]
+    apart = {phase: seconds[phase] for phase in PHASES}
     together = [
         {"phases": list(item["phases"]), "seconds": item["seconds"]}
-        for item in seconds.get("not_separable", [])
+        for item in seconds["not_separable"]
     ]
-    peak = row.get("peak_memory") or {}
+    peak = row["peak_memory"] or {}
     return {
         "driver": row["driver"],
         "compiler": compiler,
@@ -56,10 +55,10 @@ def _attempt(row: Json) -> dict[str, Any]:
         "together": together,
         "peak_bytes": peak.get("bytes"),
         "peak_how": peak.get("how", ""),
-        "cache": row.get("cache", {}).get("word", ""),
-        "programs": row.get("programs"),
-        "cuts": len(row.get("cuts", [])),
-        "artifacts": [{"kind": a["kind"], "bytes": a["bytes"]} for a in row.get("artifacts", [])],
-        "device": row.get("device", ""),
-        "problems": [dict(p) for p in row.get("problems", [])],
+        "cache": row["cache"]["word"],
+        "programs": row["programs"],
+        "cuts": len(row["cuts"]),
+        "artifacts": [{"kind": a["kind"], "bytes": a["bytes"]} for a in row["artifacts"]],
+        "device": row["device"],
+        "problems": [dict(p) for p in row["problems"]],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,13 +19,14 @@ _RUN = 4000
 """How many stretches the strip of a graph is drawn with at most."""
 
 
-def graph(body: Json) -> dict[str, Any]:
+def graph(body: Json, roots: Sequence[str] = ()) -> dict[str, Any]:
+    """``roots``: folders that files are named relative to, the first that holds them."""
     targets = list(body["targets"])
     return {
         "model": body["model"],
         "targets": targets,
         "nodes": {t: dict(body["summary"].get(t, {})) for t in targets},
-        "graphs": [_graph(g, targets) for g in body["graphs"]],
+        "graphs": [_graph(g, targets, roots) for g in body["graphs"]],
         "partitions": [_partition(p) for p in body["partitions"]],
         "fits": [dict(f) for f in body["fits"]],
         "graph_count": dict(body["graph_count"]),
@@ -32,11 +34,28 @@ def graph(body: Json) -> dict[str, Any]:
         "failures": [dict(f) for f in body["failures"]],
         "graph_breaks": [dict(f) for f in body["graph_breaks"]],
         "redirects": len(body["redirects"]),
+        "lowering": _lowering(body.get("lowering")),
         "notes": list(body["notes"]),
     }
 
 
-def _graph(row: Json, targets: Sequence[str]) -> dict[str, Any]:
+def _lowering(row: Json | None) -> dict[str, Any] | None:
+    """What running the calls on torch_xla said of the operator table; ``None``: they were not."""
+    said = row["operator_table"] if row else None
+    if said is None:
+        return None
+    return {
+        "agrees": said["agrees"],
+        "compared": said["compared"],
+        "not_run": said["not_run"],
+        "disagreements": [
+            {"operator": d["operator"], "table": d["table"], "measured": d["measured"]}
+            for d in said["disagreements"]
+        ],
+    }
+
+
+def _graph(row: Json, targets: Sequence[str], roots: Sequence[str]) -> dict[str, Any]:
     return {
         "name": row["name"],
         "module": row["module"],
@@ -48,7 +67,7 @@ def _graph(row: Json, targets: Sequence[str]) -> dict[str, Any]:
             if i["kind"] == "input"
         ],
         "cost": dict(row["cost"]),
-        "operators": {t: _operators(row, t) for t in targets},
+        "operators": {t: _operators(row, t, roots) for t in targets},
         "modules": {t: _tree(row, t) for t in targets},
         "strip": {t: _strip(row, t) for t in targets},
     }
@@ -85,7 +104,7 @@ def badness(word: str | None) -> int:
     return VERDICT_ORDER[Verdict(word)]
 
 
-def _operators(row: Json, target: str) -> dict[str, Any]:
+def _operators(row: Json, target: str, roots: Sequence[str]) -> dict[str, Any]:
     found: dict[tuple[str, str], list[int]] = {}
     because: dict[tuple[str, str], list[str]] = {}
     lines: dict[tuple[str, str], tuple[str, int]] = {}
@@ -95,7 +114,7 @@ def _operators(row: Json, target: str) -> dict[str, Any]:
         because.setdefault(key, list(said["because"]))
         site = node["user"] or node["library"]
         if site:
-            lines.setdefault(key, (site["file"], site["line"]))
+            lines.setdefault(key, (_named(site["file"], roots), site["line"]))
     rows: list[dict[str, Any]] = []
     for (word, operator), nodes in found.items():
         key = (word, operator)
@@ -111,6 +130,14 @@ def _operators(row: Json, target: str) -> dict[str, Any]:
         )
     rows.sort(key=lambda r: (badness(r["verdict"]), -r["nodes"], r["operator"]))
     return {"rows": rows[:OPERATORS], "left_out": max(0, len(rows) - OPERATORS)}
+
+
+def _named(file: str, roots: Sequence[str]) -> str:
+    for root in roots:
+        base = os.path.abspath(root)
+        if file.startswith(base + os.sep):
+            return os.path.relpath(file, base).replace(os.sep, "/")
+    return file
 
 
 def _tree(row: Json, target: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from neuronport.reporting.escape import markdown, markdown_code
 from neuronport.reporting.joined import wording
 from neuronport.reporting.joined.compiles import COMPILERS, PHASES
 from neuronport.reporting.joined.figures import shown
+from neuronport.reporting.joined.levels import reason
 from neuronport.reporting.joined.model import Report
 
 Json = Mapping[str, Any]
@@ -44,7 +45,9 @@ def headline(data: Json) -> str:
     if word == "blocked":
         number = audit["sure_errors"]
         keeps = wording.s(number, "place keeps", "places keep")
-        return f"{_n(number)} {keeps} it from running correctly on Neuron."
+        more = audit["possible_errors"]
+        rest = f"; {_n(more)} more may" if more else ""
+        return f"{_n(number)} {keeps} it from running correctly on Neuron{rest}."
     if word == "possible":
         number = audit["possible_errors"]
         places = wording.s(number, "place")
@@ -56,7 +59,7 @@ def effort(row: Json) -> str:
     parts = []
     if row["high_minutes"]:
         low, high = (shown(row[f"{k}_minutes"], "duration") for k in ("low", "high"))
-        parts.append(f"{low} to {high}")
+        parts.append(low if low == high else f"{low} to {high}")
     if row["redesigns"]:
         parts.append(f"{_n(row['redesigns'])} {wording.s(row['redesigns'], 'redesign')}")
     return " plus ".join(parts) or "none"
@@ -78,7 +81,8 @@ def _verdict(data: Json) -> Iterator[str]:
         yield "\n"
     for row in data["levels"]:
         required = ", required by the contract" if row["required"] else ""
-        yield f"- Portability of {row['level']}{required}: **{row['verdict']}**.\n"
+        why = f" {_text(reason(row))}" if reason(row) else ""
+        yield f"- Portability of {row['level']}{required}: **{row['verdict']}**.{why}\n"
     if data["effort"]:
         total = effort(data["effort"]["total"])
         yield f"- Effort, by convention and not measured: **{total}**"
@@ -239,8 +243,13 @@ def _comparison(part: Json) -> Iterator[str]:
 def _method(data: Json) -> Iterator[str]:
     yield "\n## Method\n\n"
     for row in data["levels"]:
-        for reason in row["rests_on"]:
-            yield f"- {row['level']} rests on: {_text(reason)}\n"
+        for ground in row["because"]:
+            yield f"- {row['level']}: {_text(ground['says'])} ({_text(ground['rests_on'])})\n"
+        for ground in row["not_known"]:
+            yield (
+                f"- {row['level']}, not known: {_text(ground['says'])} "
+                f"({_text(ground['rests_on'])})\n"
+            )
     for row in data["records"]["rows"]:
         yield (
             f"- {row['record']} {_code(row['file'])}: {wording.STATES[row['state']]}; made "

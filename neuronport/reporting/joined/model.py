@@ -39,6 +39,7 @@ WHAT: Mapping[str, str] = {
     "churn": "what a port changed between two revisions",
     "compile": "what came of compiling",
     "portability": "the three levels",
+    "run": "what a run on a device measured",
 }
 
 
@@ -62,12 +63,14 @@ def build(records: Records, against: Records | None = None) -> Report:
     proposals = ports.proposals(port) if port else {}
     written = frozenset(p for p, row in proposals.items() if row.safety == "safe")
     graph_parts = [
-        part for record in records.graphs if (part := _graph(record, broken)) is not None
+        part
+        for record in records.graphs
+        if (part := _graph(record, broken, records.audit)) is not None
     ]
     compile_parts = [
         part for record in records.compiles if (part := _compile(record, broken)) is not None
     ]
-    level_parts = levels.levels(records.portability.body if records.portability else None)
+    level_parts = _levels_of(records.portability, broken)
     groups = list(summary.groups) if summary else []
     data: dict[str, Any] = {
         "schema": SCHEMA,
@@ -125,9 +128,13 @@ def _audit(record: Record | None, broken: list[dict[str, Any]]) -> AuditResult |
         return None
 
 
-def _graph(record: Record, broken: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _graph(
+    record: Record, broken: list[dict[str, Any]], audit: Record | None
+) -> dict[str, Any] | None:
+    # Files of the audited tree are named as the findings name them.
+    roots = [r for r in (audit.root if audit else "", record.root) if r]
     try:
-        return {"stale": bool(record.stale), **graphs.graph(record.body)}
+        return {"stale": bool(record.stale), **graphs.graph(record.body, roots)}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         broken.append(_broken(record, error))
         return None
@@ -139,6 +146,15 @@ def _compile(record: Record, broken: list[dict[str, Any]]) -> dict[str, Any] | N
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         broken.append(_broken(record, error))
         return None
+
+
+def _levels_of(record: Record | None, broken: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    try:
+        return levels.levels(record.body if record else None)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        assert record is not None
+        broken.append(_broken(record, error))
+        return levels.levels(None)
 
 
 def _body(
@@ -316,6 +332,7 @@ def _group(
         },
         "instead": dict(group.replacements),
         "reaches": [r.as_json() for r in group.reach],
+        "reached": len(group.reach),
         "effort": group.effort_range.as_json(),
         "written_by_tool": sum(f.fingerprint in written for f in group.places),
         "to_review": sum(

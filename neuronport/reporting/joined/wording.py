@@ -39,14 +39,14 @@ VERDICTS: Mapping[str, str] = {str(v): many for v, (_, many) in VERDICT_PHRASES.
     "unknown": "no table knows the operator"
 }
 NODES: Mapping[str, str] = {
-    "breaks": "breaks",
+    "breaks": "raises or does not compile",
     "falls-back": "runs on the host CPU",
     "diverges": "may compute something else",
-    "recompiles": "recompiles",
+    "recompiles": "makes new graphs at run time",
     "syncs": "waits for the host",
-    "slow": "is slow",
+    "slow": "runs on the device, far from what it could do",
     "locks-in": "ties to one vendor",
-    "benign": "is harmless",
+    "benign": "harmless",
     "portable": "works, as far as the tables say",
     "unknown": "no table knows the operator",
 }

@@ -182,7 +182,26 @@ def graph_body(name: str = "model.py", text: str = "") -> Json:
                 ],
             }
         ],
-        "lowering": None,
+        "lowering": {
+            "measured_on": "XLA:CPU",
+            "versions": {"torch_xla": "2.9.0"},
+            "graphs": [],
+            "operator_table": {
+                "agrees": 3,
+                "compared": 4,
+                "compiler_refuses": 0,
+                "not_run": 2,
+                "disagreements": [
+                    {
+                        "graph": f"forward{text}",
+                        "node": "e",
+                        "operator": f"aten::cumsum{text}",
+                        "table": "device",
+                        "measured": "falls-back",
+                    }
+                ],
+            },
+        },
     }
 
 
@@ -303,10 +322,18 @@ def compile_body(text: str = "", compiler: str = "xla-cpu") -> Json:
     }
     return {
         "schema": "neuronport/compile/1",
-        "model": f"model.py{text}",
+        "tool": {"name": "neuronport", "version": "1.2.3"},
+        "neuron": {
+            "compiler_here": compiler == "neuron",
+            "compiled_by_neuron": compiler == "neuron",
+            "missing": [],
+        },
+        "model": {"name": f"model.py{text}", "class": "Net"},
         "target": TARGET,
         "chip": "trn2",
-        "tools": [
+        "limits": {"seconds": 1800, "megabytes": 16384},
+        "compilers": {"neuron": "Neuron", "xla-cpu": "XLA:CPU"},
+        "drivers": [
             {
                 "driver": "neuronx-cc",
                 "title": f"neuronx-cc on HLO{text}",
@@ -318,7 +345,7 @@ def compile_body(text: str = "", compiler: str = "xla-cpu") -> Json:
                 "used": compiler == "neuron",
             }
         ],
-        "attempts": [
+        "graphs": [
             {
                 "driver": "xla-cpu",
                 "compiler": compiler,
@@ -358,21 +385,42 @@ def compile_body(text: str = "", compiler: str = "xla-cpu") -> Json:
         ],
         "notes": [f"a note{text}"],
         "failures": [f"a failure{text}"],
+        "not_looked_at": [],
     }
 
 
 def portability_body(text: str = "") -> Json:
-    def level(word: str, required: bool) -> Json:
-        return {"verdict": word, "required": required, "rests_on": [f"the audit{text}"]}
+    def ground(says: str, word: str | None) -> Json:
+        return {
+            "says": says + text,
+            "rests_on": f"audit.json{text}",
+            "speaks_for": word,
+            "target": TARGET,
+            "places": [f"src/train.py{text}:3"],
+        }
+
+    def level(word: str, says: str) -> Json:
+        return {
+            "verdict": word,
+            "because": [ground("it is told, and decides nothing", None), ground(says, word)],
+            "not_known": [ground("whether it computes the same", None)],
+            "by_target": {TARGET: word},
+            "figures": {},
+        }
 
     return {
         "schema": "neuronport/portability/1",
+        "tree": f"project{text}",
+        "contract": "pyproject.toml",
+        "required": ["source"],
+        "broken": [],
         "levels": {
-            "source": level("holds with changes", True),
-            "artifact": level("holds", False),
-            "performance": level("not measured", False),
+            "source": level("holds with changes", "what is left can be mended"),
+            "artifact": level("holds", "a checkpoint went there and back"),
+            "performance": level("not measured", "there is no run"),
         },
         "records": [],
+        "problems": [],
     }
 
 

@@ -194,6 +194,11 @@ class Recomputed:
                 return len({f["path"] for f in places})
             case ["written_by_tool"]:
                 return sum(f["fingerprint"] in self.written() for f in places)
+            case ["reached"]:
+                assert self.audit is not None
+                key = self.data["groups"][int(rest[0])]["group"]
+                rows = [g for g in self.audit["groups"] if g["group"] == key]
+                return len(rows[0]["reaches"])
             case ["to_review"]:
                 changes = self.port["changes"] + self.port["held_back"] if self.port else []
                 asked = {c["fingerprint"] for c in changes} - self.written()
@@ -265,6 +270,8 @@ class Recomputed:
                     for g in body["graphs"]
                     for n in g["nodes"]
                 )
+            case ["lowering", key]:
+                return body["lowering"]["operator_table"][key]
             case ["graphs", j, "cost", key]:
                 return body["graphs"][int(j)]["cost"][key]
             case ["graphs", j, "operators", target, "rows", k, "nodes"]:
@@ -349,14 +356,14 @@ class Recomputed:
 
     def _compile(self, rest: list[str]) -> Any:
         body = self.compiles[int(rest[0])]
-        by_neuron = [a for a in body["attempts"] if a["compiler"] == "neuron"]
+        by_neuron = [a for a in body["graphs"] if a["compiler"] == "neuron"]
         match rest[1:]:
             case ["by_neuron"]:
                 return len(by_neuron)
             case ["compiled_by_neuron"]:
                 return sum(a["status"] == "compiled" for a in by_neuron)
             case ["attempts", i, *way]:
-                attempt = body["attempts"][int(i)]
+                attempt = body["graphs"][int(i)]
                 key = "neuron_seconds" if attempt["compiler"] == "neuron" else "xla_cpu_seconds"
                 match way:
                     case ["seconds", phase]:

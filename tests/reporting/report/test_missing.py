@@ -113,6 +113,27 @@ def recorded(tmp_path: Path) -> Path:
     return tree
 
 
+def test_levels_are_said_as_they_were_judged(tmp_path: Path) -> None:
+    body = making.portability_body()
+    page = read(
+        "".join(html.render(build(making.folder(tmp_path / "a", {"portability.json": body}))))
+    )
+    said = words(page.sections["verdict"])
+    assert "source required by the contract holds with changes what is left can be mended" in said
+    assert "performance not measured there is no run" in said
+    assert said.count("required by the contract") == 1
+    method = words(page.sections["method"])
+    assert "it is told, and decides nothing on native@2.33 audit.json" in method
+    assert "Not known: whether it computes the same" in method
+    # the audit is missing: what portability says is no reason to say more
+    assert "Nothing is known of this project’s source." in said
+    body.update(contract=None, required=[])
+    page = read(
+        "".join(html.render(build(making.folder(tmp_path / "b", {"portability.json": body}))))
+    )
+    assert "No contract says which level is required." in page.sections["verdict"]
+
+
 def test_a_stale_record_is_named_where_it_is_used(recorded: Path) -> None:
     folder = str(recorded / ".neuronport")
     page = read("".join(html.render(build(load(folder)))))
@@ -132,7 +153,7 @@ def _garbage() -> dict[str, Any]:
     graph = making.graph_body()
     graph["graphs"] = [{"nodes": 3}]
     attempts = making.compile_body()
-    attempts["attempts"] = [None]
+    attempts["graphs"] = [None]
     return {"audit.json": audit, "graph-m.json": graph, "compile-m.json": attempts}
 
 
