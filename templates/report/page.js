@@ -70,6 +70,10 @@
     }
     return haystack[i];
   }
+  function inPart(i) {
+    if (state.role === "counted") return data.counted.includes(c.role[i]);
+    return state.role === "" || data.roles[c.role[i]] === state.role;
+  }
   let shown = [];
   let page = 0;
   function matching() {
@@ -77,8 +81,7 @@
     const asked = Object.keys(FIELDS).filter((key) => state[key] !== "");
     const found = [];
     next: for (let i = 0; i < count; i += 1) {
-      if (state.role === "counted") { if (!data.counted.includes(c.role[i])) continue; }
-      else if (state.role !== "" && data.roles[c.role[i]] !== state.role) continue;
+      if (!inPart(i)) continue;
       if (state.target !== ALL && !judged(i)) continue;
       for (const key of asked) if (FIELDS[key](i) !== state[key]) continue next;
       for (const term of terms) if (!hay(i).includes(term)) continue next;
@@ -99,44 +102,43 @@
     fill(box, options, first);
     box.addEventListener("change", () => {
       state[key] = key === "target" ? (box.value === "" ? ALL : Number(box.value)) : box.value;
-      if (key === "target") words();
+      if (key === "target" || key === "role") recount();
       update();
     });
     selects[key] = box;
     byId("selects").append(make("label", { for: "filter-" + key }, label, box));
     return box;
   }
+  // Numbers are of the findings of the chosen part and target; the words that occur there.
   function counted(field, order) {
     const found = new Map();
     for (let i = 0; i < count; i += 1) {
+      if (!inPart(i) || (state.target !== ALL && !judged(i))) continue;
       const value = field(i);
       if (value !== "") found.set(value, (found.get(value) || 0) + 1);
     }
     const keys = order ? order.filter((key) => found.has(key)) : [...found.keys()].sort();
     return keys.map((key) => [key, key + " (" + number(found.get(key)) + ")"]);
   }
-  const roles = counted((i) => data.roles[c.role[i]], data.roles);
-  if (data.targets.length > 1) select("target", "Target", data.targets.map((t, i) => [String(i), t]), "worst of all");
-  const ORDERS = { level: ["error", "warning", "note", "none"], verdict: WORDS, confidence: SURE };
-  select("level", "Level", counted(FIELDS.level, ORDERS.level));
-  select("verdict", "Verdict", counted(FIELDS.verdict, WORDS));
-  select("confidence", "Sure", counted(FIELDS.confidence, SURE));
-  // What a place is on one target is not what it is on the worst of all.
-  function words() {
-    for (const [key, order] of Object.entries(ORDERS)) {
+  const COUNTED = [
+    ["level", "Level", ["error", "warning", "note", "none"]], ["verdict", "Verdict", WORDS],
+    ["confidence", "Sure", SURE], ["area", "Area", null], ["wave", "Wave", data.waves],
+    ["effort", "Effort", data.efforts], ["change", "Proposed change", ["safe", "review", "none"]],
+    ["hot", "In every step", ["yes", "no"]],
+  ];
+  function recount() {
+    for (const [key, , order] of COUNTED) {
       fill(selects[key], counted(FIELDS[key], order));
       selects[key].value = state[key];
       if (selects[key].selectedIndex < 0) { state[key] = ""; selects[key].value = ""; }
     }
   }
-  select("area", "Area", counted(FIELDS.area));
-  select("wave", "Wave", counted(FIELDS.wave, data.waves));
-  select("effort", "Effort", counted(FIELDS.effort, data.efforts));
-  select("change", "Proposed change", counted(change, ["safe", "review", "none"]));
-  select("hot", "In every step", counted(FIELDS.hot, ["yes", "no"]));
+  if (data.targets.length > 1) select("target", "Target", data.targets.map((t, i) => [String(i), t]), "worst of all");
+  for (const [key, label, order] of COUNTED) select(key, label, counted(FIELDS[key], order));
   select("group", "Cause", data.groups.map((g, i) => [String(i), g[1] + " · " + g[0]]).slice(0, 2000));
   select("file", "File", data.paths.slice().sort().slice(0, 5000).map((p) => [p, p]));
-  const role = select("role", "Part", [["counted", "what counts"], ...roles]);
+  const parts = data.roles.map((name, n) => [name, c.role.reduce((sum, r) => sum + (r === n), 0)]).filter((part) => part[1]);
+  const role = select("role", "Part", [["counted", "what counts"], ...parts.map(([name, n]) => [name, name + " (" + number(n) + ")"])]);
   role.value = "counted";
 
   const q = byId("q");
@@ -150,7 +152,7 @@
     clearTimeout(waiting);
     for (const key of Object.keys(FIELDS)) state[key] = "";
     state.q = ""; state.role = "counted"; state.target = ALL;
-    setTimeout(() => { role.value = "counted"; if (data.targets.length > 1) words(); update(); });
+    setTimeout(() => { role.value = "counted"; recount(); update(); });
   });
   function only(key, value) {
     byId("filters").reset();

@@ -20,6 +20,7 @@ from neuronport.reporting.joined.compiles import COMPILERS
 from neuronport.reporting.joined.figures import shown
 from neuronport.reporting.joined.levels import reason
 from neuronport.reporting.joined.model import Report
+from neuronport.reporting.summary import duration
 
 _GROUPS = 300
 """How many causes the table has; the findings of the rest are in the list all the same."""
@@ -110,6 +111,7 @@ def _environment() -> Environment:
     )
     environment.filters["visible"] = visible
     environment.filters["step"] = as_step
+    environment.filters["duration"] = duration
     return environment
 
 

@@ -27,8 +27,8 @@ def graph(body: Json, roots: Sequence[str] = ()) -> dict[str, Any]:
         "targets": targets,
         "nodes": {t: dict(body["summary"].get(t, {})) for t in targets},
         "graphs": [_graph(g, targets, roots) for g in body["graphs"]],
-        "partitions": [_partition(p) for p in body["partitions"]],
-        "fits": [dict(f) for f in body["fits"]],
+        "partitions": _moded([_partition(p) for p in body["partitions"]], body["graphs"]),
+        "fits": _moded([dict(f) for f in body["fits"]], body["graphs"]),
         "graph_count": dict(body["graph_count"]),
         "findings": len(body["findings"]),
         "failures": [dict(f) for f in body["failures"]],
@@ -71,6 +71,17 @@ def _graph(row: Json, targets: Sequence[str], roots: Sequence[str]) -> dict[str,
         "modules": {t: _tree(row, t) for t in targets},
         "strip": {t: _strip(row, t) for t in targets},
     }
+
+
+def _moded(rows: list[dict[str, Any]], graphs: Sequence[Json]) -> list[dict[str, Any]]:
+    """Rows with the mode of their graph: they come graph by graph, and two graphs of a model can
+    have one name. Where that is not so the mode is left empty."""
+    each = len(rows) // len(graphs) if graphs else 0
+    whole = each * len(graphs) == len(rows)
+    for number, row in enumerate(rows):
+        graph = graphs[number // each] if whole and each else None
+        row["mode"] = graph["mode"] if graph and row["graph"].endswith(graph["name"]) else ""
+    return rows
 
 
 def _partition(row: Json) -> dict[str, Any]:

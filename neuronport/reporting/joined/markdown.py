@@ -98,7 +98,8 @@ def _verdict(data: Json) -> Iterator[str]:
             group = data["groups"][index]
             first = _code(f"{group['first']['path']}:{group['first']['line']}")
             yield (
-                f"{number}. {_text(group['title'])}: {group['verdict']}, {_n(group['places'])} "
+                f"{number}. {_text(group['title'])}: {group['verdict']}, "
+                f"{_n(group['worst_places'])} of {_n(group['places'])} "
                 f"{wording.s(group['places'], 'place')}, first {first}, {effort(group['effort'])}\n"
             )
 

@@ -7,6 +7,7 @@ a zero.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -186,7 +187,7 @@ def _records(records: Records, broken: Sequence[Mapping[str, Any]]) -> dict[str,
             "record": record.kind,
             "what": WHAT.get(record.kind, ""),
             "subject": record.subject,
-            "file": record.file,
+            "file": os.path.basename(record.file),
             "state": "unusable" if record.file in unusable else record.state,
             "made": record.made,
             "tool": str(record.tool.get("version", "")),
@@ -206,9 +207,17 @@ def _records(records: Records, broken: Sequence[Mapping[str, Any]]) -> dict[str,
             {"record": name, "what": WHAT.get(name, ""), "command": kinds()[name].command}
             for name in records.missing
         ],
-        "problems": [*(p.as_json() for p in records.problems), *broken],
+        "problems": [
+            {**row, "file": _within(row["file"], records.folder)}
+            for row in (*(p.as_json() for p in records.problems), *broken)
+        ],
         "stale": sum(row["state"] == "stale" for row in rows),
     }
+
+
+def _within(file: str, folder: str) -> str:
+    """The name of a file of the folder; the folder itself as it is."""
+    return os.path.basename(file) if os.path.dirname(file) == folder.rstrip("/\\") else file
 
 
 def _subject(records: Records, audit: AuditResult | None) -> dict[str, Any]:
@@ -324,6 +333,7 @@ def _group(
         "verdict": str(group.verdict),
         "confidence": str(group.confidence),
         "places": len(group.places),
+        "worst_places": sum(f.verdict is group.verdict for f in group.places),
         "files": group.files,
         "hot": sum(f.context.hot for f in group.places),
         "first": {"path": first.path, "line": first.line},

@@ -101,6 +101,11 @@ def port(body: Json) -> dict[str, Any]:
     }
 
 
+def _sides(table: Json) -> list[tuple[str, Any]]:
+    """What was before stands before what came after, however the record has it."""
+    return sorted(table.items(), key=lambda item: (item[0] != "before", item[0]))
+
+
 def churn(body: Json) -> dict[str, Any]:
     """The churn's own figures, without its hours: the report has one measure of effort."""
     references = body["references"]
@@ -121,8 +126,8 @@ def churn(body: Json) -> dict[str, Any]:
             )
         ],
         "by_safety": [{"safety": s, **row} for s, row in references["by_safety"].items()],
-        "device_lines": [{"side": side, **row} for side, row in body["device_lines"].items()],
-        "divergence": [{"side": s, "value": v} for s, v in body["divergence"].items()],
+        "device_lines": [{"side": side, **row} for side, row in _sides(body["device_lines"])],
+        "divergence": [{"side": s, "value": v} for s, v in _sides(body["divergence"])],
         "files": [
             {
                 "path": f["path"],

@@ -26,7 +26,7 @@ WRITTEN = Wave(
     "written",
     "Take what the tool writes",
     "Every place of these causes has a proposed change that is safe on CUDA and on the CPU. "
-    "`neuronport port --write` makes them; read the diff.",
+    "neuronport port --write makes them; read the diff.",
     (),
 )
 WAVES = (

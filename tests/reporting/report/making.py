@@ -399,13 +399,13 @@ def portability_body(text: str = "") -> Json:
             "places": [f"src/train.py{text}:3"],
         }
 
-    def level(word: str, says: str) -> Json:
+    def level(word: str, says: str, **figures: Json | list[Json]) -> Json:
         return {
             "verdict": word,
             "because": [ground("it is told, and decides nothing", None), ground(says, word)],
             "not_known": [ground("whether it computes the same", None)],
             "by_target": {TARGET: word},
-            "figures": {},
+            "figures": figures,
         }
 
     return {
@@ -417,7 +417,9 @@ def portability_body(text: str = "") -> Json:
         "levels": {
             "source": level("holds with changes", "what is left can be mended"),
             "artifact": level("holds", "a checkpoint went there and back"),
-            "performance": level("not measured", "there is no run"),
+            "performance": level(
+                "not measured", "there is no run", runs=[], clauses={}, comparisons=[]
+            ),
         },
         "records": [],
         "problems": [],

@@ -190,6 +190,9 @@ class Recomputed:
         match rest[1:]:
             case ["places"]:
                 return len(places)
+            case ["worst_places"]:
+                words = [self.worst(f) for f in places]
+                return words.count(min(words, key=WORDS.index))
             case ["files"]:
                 return len({f["path"] for f in places})
             case ["written_by_tool"]:

@@ -114,6 +114,7 @@ def test_json_is_as_its_schema_says(tmp_path: Path) -> None:
         ("churn", making.churn_body()),
         ("port", making.port_body(making.sample())),
         ("compile", making.compile_body()),
+        ("portability", making.portability_body()),
         ("audit", making.audit_body(making.sample())),
     ],
 )

@@ -123,7 +123,7 @@ def test_levels_are_said_as_they_were_judged(tmp_path: Path) -> None:
     assert "performance not measured there is no run" in said
     assert said.count("required by the contract") == 1
     method = words(page.sections["method"])
-    assert "it is told, and decides nothing on native@2.33 audit.json" in method
+    assert "it is told, and decides nothing on native@2.33 (audit.json, src/train.py:3)" in method
     assert "Not known: whether it computes the same" in method
     # the audit is missing: what portability says is no reason to say more
     assert "Nothing is known of this project’s source." in said

@@ -1,0 +1,17 @@
+#!/bin/sh
+# What neuronport can say of gpt_trainer without a Neuron device, joined in one page.
+# sh samples/tour.sh [NEURONPORT]
+set -u
+neuronport=${1:-neuronport}
+samples=$(dirname "$0")
+project=$samples/gpt_trainer
+model=$samples/gpt_trainer_traced.py
+records=$project/.neuronport
+
+# audit ends with 1, because there is something to port; compile with 4 where Neuron's compiler is not
+"$neuronport" audit "$project" --record
+"$neuronport" port "$project" --record >"$project.diff"
+"$neuronport" graph "$model" --mode both --record "$records"
+"$neuronport" compile "$model" --record "$records"
+"$neuronport" portability "$project" --record
+"$neuronport" report "$project"
