@@ -31,7 +31,7 @@ def by_helpers(
     ]
     helpers = {
         (path, function.name): source.span(function)
-        for path in sorted({*project.findings, *ported})
+        for path in sorted({*(p for p, changes in accepted.items() if changes), *ported})
         if (source := project.source(path)) is not None
         for function in source.tree.body
         if isinstance(function, ast.FunctionDef)
