@@ -284,14 +284,15 @@ def _groups(
         for level, part in parts.items():
             effort[level] = effort.get(level, EffortRange()) + part
         # What is only possible must not push what is sure off the first screen. Among what is
-        # sure, a choice on which other places rest comes first, then the most work: one extension
-        # to rewrite before two lines to rename.
+        # sure, what takes days comes first (an extension to rewrite), then a choice on which other
+        # places rest, then the most work.
         whole = sum(parts.values(), EffortRange())
         rank = (
             LEVEL_ORDER[shown_level(first.finding, audit)],
             first.confidence is Confidence.POSSIBLE,
-            -len(audit.reaches.get(key, ())),
             -whole.redesigns,
+            not any(r.finding.effort is Effort.DAYS for r in rows),
+            -len(audit.reaches.get(key, ())),
             -whole.high,
             VERDICT_ORDER[first.verdict],
             CONFIDENCE_ORDER[first.confidence],

@@ -221,11 +221,12 @@ def test_a_choice_on_which_others_rest_comes_before_more_work() -> None:
     reach = [Related("other.py", n, "given to .to()") for n in (1, 2)]
     audit = nothing(
         findings=[
-            *places(1, rule="work", effort=Effort.DAYS),
+            *places(1, rule="kernel", effort=Effort.DAYS),
+            *places(9, rule="work", effort=Effort.HOURS),
             *places(1, rule="choice", group="choice/a.py:1"),
         ],
         reaches={"choice/a.py:1": reach},
     )
     groups = summarize(audit).groups
-    assert [g.key for g in groups] == ["choice/a.py:1", "work"]
-    assert groups[0].reach == reach
+    assert [g.key for g in groups] == ["kernel", "choice/a.py:1", "work"]
+    assert groups[1].reach == reach
