@@ -225,9 +225,18 @@ def read(text: str) -> Record:
 
     Raises RecordError: the child could not make one.
     """
-    data = json.loads(text)
-    if "error" in data:
-        raise RecordError(str(data["error"]) + _where(data))
+    try:
+        data = json.loads(text)
+        if "error" not in data:
+            return _record(data)
+        why = str(data["error"]) + _where(data)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        # only code that runs in the child can bring this about
+        raise RecordError("the process left a record that cannot be read") from None
+    raise RecordError(why)
+
+
+def _record(data: Mapping[str, Any]) -> Record:
     sites = [Site(s["file"], s["line"], s["function"], s["kind"]) for s in data["sites"]]
     model = data["model"]
     return Record(

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+from tools.sweep_architectures.components import diffusers_components, is_component, named
 from tools.sweep_architectures.tiny import variants
-from tools.sweep_architectures.write import page
+from tools.sweep_architectures.write import components_section, page
 
 
 def row(name: str, **more: Any) -> dict[str, Any]:
@@ -74,3 +77,25 @@ def test_the_chain_counts_and_every_miss_has_its_reason() -> None:
     assert "| `broken` | instantiation: ValueError: no \\| such …/thing.py |" in text
     assert "| `parts` | export: data |" in text
     assert "| `good` | export" not in text.partition("Not captured whole")[2]
+
+
+def test_components_are_counted_by_library() -> None:
+    rows = [
+        row("timm:good", instantiated=True, eager=True, cls="Good", inference=captured()),
+        row("timm:large", instantiated=True, eager=False, cls="Large", reason="eager: not run"),
+        row("diffusers:Broken", reason="instantiation: KeyError: 'norm_type'"),
+    ]
+    rows = [{**r, "library": "timm 1"} for r in rows]
+    text = components_section(rows, {"timm": 98, "diffusers": 161})
+    assert "| timm | 98 | 2 | 2 | 1 | 1 | 0 |" in text
+    assert "| diffusers | 161 | 1 | 0 | 0 | 0 | 0 |" in text
+    assert "| `timm:large` | eager: not run |" in text
+    assert "| `diffusers:Broken` | instantiation: KeyError: 'norm_type' |" in text
+
+
+def test_a_component_is_named_as_the_command_names_it(tmp_path: Path) -> None:
+    assert named("timm:resnet18", tmp_path) == "timm:resnet18"
+    for name in diffusers_components():
+        assert is_component(name)
+        config = json.loads(Path(named(name, tmp_path)).read_text("utf-8"))
+        assert f"diffusers:{config['_class_name']}" == name

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tools.sweep_architectures import components
 from tools.sweep_architectures.tiny import variants
 
 _SECONDS = 180
@@ -48,6 +49,8 @@ def sweep(results: Path, wanted: Iterable[str], training: bool) -> None:
                 continue
             started = time.monotonic()
             row = _one(name, training)
+            if components.is_component(name):
+                row["library"] = components.library(name)
             row |= {
                 "architecture": name,
                 "seconds": round(time.monotonic() - started, 1),
@@ -109,10 +112,38 @@ def _in_child(name: str, training: bool, folder: str, out: Path) -> None:
         part.write_text(json.dumps(row), encoding="utf-8")
         part.replace(out)
 
-    config = smallest(name, Path(folder), row, note)
+    find_one = _component if components.is_component(name) else smallest
+    config = find_one(name, Path(folder), row, note)
     if config:
         _captured(config, training, note)
     note(finished=True)
+
+
+def _component(name: str, folder: Path, row: dict[str, Any], note: Any) -> str:
+    """The same for what has one size."""
+    import torch
+
+    from neuronport.graph.capture.sources import Request, find
+
+    config = components.named(name, folder)
+    try:
+        with torch.device("meta"):
+            module = find(Request(config)).build()
+    except Exception as error:
+        note(reason=f"instantiation: {_line(error)}")
+        return ""
+    size = sum(p.numel() for p in module.parameters())
+    note(instantiated=True, cls=type(module).__name__, parameters=size)
+    if size > _LARGEST:
+        note(reason=f"eager: not run with {size} parameters", eager=False)
+        return config
+    try:
+        _run(config)
+    except Exception as error:
+        note(eager=False, reason=f"eager: {_line(error)}")
+        return config
+    note(eager=True, reason="")
+    return config
 
 
 def smallest(name: str, folder: Path, row: dict[str, Any], note: Any) -> str:

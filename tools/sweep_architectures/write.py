@@ -80,6 +80,53 @@ def page(rows: Sequence[dict[str, Any]], total: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def components_section(rows: Sequence[dict[str, Any]], families: dict[str, int]) -> str:
+    """The same for timm and diffusers; ``families``: how many there are to try."""
+    lines = [
+        "",
+        "# Components of timm and diffusers",
+        "",
+        "Of timm, one small model of each of its files; of diffusers, small configurations of"
+        " components (`tools/sweep_architectures/diffusers.toml`). Inference. Made by `python -m"
+        f" tools.sweep_architectures components` with {', '.join(_libraries(rows)) or 'nothing'}.",
+        "",
+        "| library | there to try | tried | instantiated | run on the CPU | captured whole |"
+        " captured in parts |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for library in ("timm", "diffusers"):
+        own = [r for r in rows if str(r["architecture"]).startswith(f"{library}:")]
+        made = [r for r in own if r.get("instantiated")]
+        run = [r for r in made if r.get("eager")]
+        whole = [r for r in run if _whole(r, "inference")]
+        parts = [r for r in run if r not in whole and r.get("inference", {}).get("how")]
+        there = families.get(library, len(own))
+        counts = (there, len(own), len(made), len(run), len(whole), len(parts))
+        lines.append(f"| {library} | {' | '.join(str(n) for n in counts)} |")
+    lines += [
+        "",
+        "| model | class | graphs | native: operators to change | xla: operators to change |",
+        "|---|---|---|---|---|",
+    ]
+    rows = sorted(rows, key=lambda r: str(r["architecture"]))
+    for row in rows:
+        found = row.get("inference", {})
+        if not found.get("how"):
+            continue
+        cells = [f"`{row['architecture']}`", row.get("cls", ""), _how(found["how"])]
+        cells += [_operators(found["operators"][t]) for t in found["operators"]]
+        lines.append(f"| {' | '.join(cells)} |")
+    missed = [r for r in rows if not _whole(r, "inference") or not r.get("eager")]
+    if missed:
+        lines += ["", "| not captured whole | reason |", "|---|---|"]
+        lines += [f"| `{r['architecture']}` | {_reason(r)} |" for r in missed]
+    return "\n".join(lines) + "\n"
+
+
+def _libraries(rows: Sequence[dict[str, Any]]) -> list[str]:
+    return sorted({str(r["library"]) for r in rows} | {f"torch {r['torch']}" for r in rows})
+
+
 def _whole(row: dict[str, Any], mode: str) -> bool:
     return bool(row.get(mode, {}).get("graphs"))
 

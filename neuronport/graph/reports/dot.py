@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neuronport.graph.reports._tree import Branch, color, tree
 from neuronport.graph.result import GraphResult
+from neuronport.reporting.escape import lines as visible
 
 
 def render(result: GraphResult) -> str:
@@ -16,7 +17,7 @@ def render(result: GraphResult) -> str:
     ]
     _branch(tree(result, target), lines)
     lines.append("}")
-    return "\n".join(lines) + "\n"
+    return visible("\n".join(lines)) + "\n"
 
 
 def _branch(branch: Branch, lines: list[str]) -> None:

@@ -6,6 +6,7 @@ from html import escape
 
 from neuronport.graph.reports._tree import Branch, color, tree
 from neuronport.graph.result import GraphResult
+from neuronport.reporting.escape import lines as visible
 
 _ROW, _INDENT, _WIDTH = 24, 22, 900
 
@@ -16,17 +17,19 @@ def render(result: GraphResult) -> str:
     _branch(tree(result, target), 0, rows)
     height = _ROW * (len(rows) + 1) + 12
     title = escape(f"{result.record.model} on {target}")
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}"'
-            f' width="{_WIDTH}" height="{height}" role="img" font-family="sans-serif"'
-            ' font-size="13">',
-            f"<title>{title}</title>",
-            f'<text x="8" y="17" font-weight="bold">{title}</text>',
-            *(row.replace("{y}", str(_ROW * (i + 1) + 4)) for i, row in enumerate(rows)),
-            "</svg>",
-            "",
-        ]
+    return visible(
+        "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}"'
+                f' width="{_WIDTH}" height="{height}" role="img" font-family="sans-serif"'
+                ' font-size="13">',
+                f"<title>{title}</title>",
+                f'<text x="8" y="17" font-weight="bold">{title}</text>',
+                *(row.replace("{y}", str(_ROW * (i + 1) + 4)) for i, row in enumerate(rows)),
+                "</svg>",
+                "",
+            ]
+        )
     )
 
 

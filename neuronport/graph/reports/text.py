@@ -14,6 +14,7 @@ from neuronport.graph.lowering.measured import BACKEND, STATUSES, Call, GraphLow
 from neuronport.graph.record import Failure, Site
 from neuronport.graph.result import GraphResult
 from neuronport.graph.verdicts import stage_of
+from neuronport.reporting.escape import lines as visible
 from neuronport.reporting.escape import terminal
 
 _OPERATORS = 25
@@ -33,7 +34,7 @@ def render(result: GraphResult) -> str:
         _lowering(result),
         _failures(result),
     ]
-    return "\n\n".join(s for s in sections if s) + "\n"
+    return visible("\n\n".join(s for s in sections if s)) + "\n"
 
 
 def _head(result: GraphResult) -> str:

@@ -15,6 +15,8 @@ from types import ModuleType
 
 from neuronport.graph.capture.model import Model, NamingError
 
+_LONGEST = 300
+
 
 @dataclass(frozen=True)
 class Request:
@@ -50,11 +52,19 @@ def find(request: Request) -> Model:
 
     Raises NamingError: no source knows it, or the one that does cannot make it.
     """
-    for source in sources():
-        if source.accepts(request):
-            model = source.model(request)
-            assert isinstance(model, Model)
-            return model
+    try:
+        for source in sources():
+            if source.accepts(request):
+                model = source.model(request)
+                assert isinstance(model, Model)
+                return model
+    except Exception as error:
+        # a file of data, not of code: what is wrong is the file
+        if not request.is_path or request.named.endswith(".py"):
+            raise
+        what = "" if isinstance(error, NamingError) else f"{type(error).__name__}: "
+        lines = str(error).strip().splitlines() or [""]
+        raise NamingError(f"{request.named}: {what}{lines[0][:_LONGEST]}") from error
     raise NamingError(
         f"{request.named!r} is no model: name `module:factory`, a Python file with model(), a"
         " folder or file with a Hugging Face configuration, `timm:NAME`, a .pt2 or a TorchScript file"
