@@ -472,3 +472,10 @@ def test_an_option_is_no_method(tmp_path: Path) -> None:
     assert not found(tmp_path, code, "api/torch.Tensor.cuda")
     code = "import torch\ndef f(args):\n    return map(torch.zeros(1).cuda, args)\n"
     assert found(tmp_path, code, "api/torch.Tensor.cuda")
+
+
+def test_a_name_is_no_tensor_where_nothing_has_to_do_with_pytorch(tmp_path: Path) -> None:
+    code = (
+        "import theano\ntt = theano.tensor\ndef f(tensor):\n    return tensor.tan() + tt.tan(1)\n"
+    )
+    assert not found(tmp_path, code, "operator-support")

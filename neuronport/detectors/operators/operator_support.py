@@ -239,7 +239,9 @@ def _confidence(event: Event, spelling: str, view: ModuleView) -> Confidence | N
     if event.kind == "method":
         receiver = view.receiver(event.value, "tensor")
         if receiver is not Confidence.POSSIBLE:
-            return receiver
+            # A name alone is no tensor where nothing has to do with PyTorch.
+            guessed = receiver is not Confidence.CERTAIN and not view.imports("torch")
+            return None if guessed else receiver
         # Only names that nothing but a tensor has are worth a word where the receiver is unknown.
         return receiver if "_" in event.name and uses_torch(view) else None
     if spelling.startswith("torch.nn.") and spelling.rpartition(".")[2][:1].isupper():
