@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -104,22 +105,16 @@ def show(
     index = _index(overlays)
     answers: list[Answer] = []
     for name in names:
-        for target in targets:
-            for at in [stage] if stage else STAGES:
-                for direction in ("forward", "backward"):
-                    try:
-                        answers.append(
-                            lookup(
-                                name,
-                                target,
-                                stage=at,
-                                direction=direction,
-                                call=call,
-                                index=index,
-                            )
-                        )
-                    except UnknownOperatorError as error:
-                        raise click.UsageError(str(error)) from None
+        try:
+            own = _checked(call, name, index)
+            answers += [
+                lookup(name, target, stage=at, direction=direction, call=own, index=index)
+                for target in targets
+                for at in ([stage] if stage else STAGES)
+                for direction in ("forward", "backward")
+            ]
+        except UnknownOperatorError as error:
+            raise click.UsageError(str(error)) from None
     if style == "text":
         click.echo("\n\n".join(_told(group) for group in _by_name(answers)))
     else:
@@ -158,11 +153,50 @@ def _call(arguments: Sequence[str]) -> Any:
             else:
                 raise click.BadParameter(f"{key!r}: dtype(…) or shape(…)", param_hint="--arg")
             continue
-        try:
-            known[key] = Argument(value=json.loads(value))
-        except json.JSONDecodeError:
-            known[key] = Argument(value=value)
+        known[key] = Argument(value=_literal(value))
     return CallFacts(known, complete=False)
+
+
+def _literal(text: str) -> Any:
+    """A value as Python or JSON writes it; else a word."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    return text
+
+
+def _checked(call: Any, name: str, index: Any) -> Any:
+    """What is said of the arguments of ``name``; flags and words that are not named have their
+    defaults.
+
+    Raises BadParameter: it has no such argument.
+    """
+    from dataclasses import replace
+
+    from neuronport.operators import Argument, find
+    from neuronport.operators.names import canonical
+
+    if not call.arguments:
+        return call
+    own = index.signature(canonical(name)) or ()
+    known = {p[0] for p in own}
+    for reached in find(index, name):
+        for overload in index.family(reached.operator) or [reached.operator]:
+            known |= {p[0] for p in (index.body(overload) or {}).get("parameters", ())}
+    wrong = sorted(set(call.arguments) - known - {"input", "self"})
+    if wrong and known:
+        raise click.BadParameter(
+            f"{name} has no argument {', '.join(wrong)}; it has {', '.join(sorted(known))}",
+            param_hint="--arg",
+        )
+    defaults = {
+        p[0]: Argument(value=p[3], given=False)
+        for p in own
+        if len(p) > 3 and isinstance(p[3], (bool, str)) and p[0] not in call.arguments
+    }
+    return replace(call, arguments={**call.arguments, **defaults})
 
 
 def _by_name(answers: Iterable[Answer]) -> list[list[Answer]]:
@@ -179,8 +213,12 @@ def _words(answer: Answer) -> tuple[str, str]:
 
 
 def _told(answers: list[Answer]) -> str:
+    from neuronport.operators.answer import NONE_FITS
+
     first = answers[0]
     lines = [f"{first.name} on {first.target}"]
+    if any(answer.note == NONE_FITS for answer in answers):
+        lines.append(f"  {NONE_FITS}")
     for answer in answers:
         status, verdict = _words(answer)
         if answer.direction == "backward" and not answer.exists:

@@ -116,6 +116,9 @@ class Answer:
         }
 
 
+NONE_FITS = "what is known of the arguments fits none of its forms, and is left aside"
+
+
 def lookup(
     name: str,
     target: Target | str,
@@ -153,6 +156,11 @@ def lookup(
                 [_one(index, name, o, resolved, stage, direction, call) for o in overloads], call
             )
             (certain if truth else sometimes).append(answer)
+    if not certain and not sometimes:
+        # The arguments fit none of what the name reaches: no way is left out on their account.
+        return replace(
+            lookup(name, resolved, stage=stage, direction=direction, index=index), note=NONE_FITS
+        )
     return _merged(certain, sometimes, name)
 
 
@@ -261,7 +269,7 @@ def _preferred(
     if call.argument("self").value is UNKNOWN and "T" in own.values():
         fitting = [name for name in fitting if own[name] != "Scalar"]
     for key, argument in call.arguments.items():
-        if isinstance(argument.value, (int, float)):
+        if argument.given is not False and isinstance(argument.value, (int, float)):
             numbers = [name for name in fitting if kinds[name].get(key, "T") != "T"]
             fitting = numbers or fitting
     return fitting
@@ -271,12 +279,18 @@ def _fits(body: Mapping[str, Any], call: CallFacts) -> bool:
     parameters = {p[0]: p for p in body.get("parameters", ())}
     if any("Dimname" in p[1] for p in parameters.values()):
         return False
-    given = {("self" if n == "input" and n not in parameters else n) for n in call.arguments}
+    given = {
+        "self" if n == "input" and n not in parameters else n
+        for n, argument in call.arguments.items()
+        if argument.given is not False
+    }
     if ("out" in body.get("tags", ())) != ("out" in given):
         return False
     if not given <= set(parameters):
         return False
     for name, argument in call.arguments.items():
+        if argument.given is False:
+            continue
         kind = parameters["self" if name == "input" and name not in parameters else name][1]
         # a string is never a number, and what has a dtype is a tensor
         if isinstance(argument.value, str) != ("str" in kind) and isinstance(

@@ -35,6 +35,13 @@ def test_a_literal_argument_decides() -> None:
     assert _found(code.format(", beta=0.5"), "xla")
 
 
+def test_infinity_is_a_literal_however_it_is_written() -> None:
+    code = "import math\nimport torch\nclass N(torch.nn.Module):\n def forward(self, x: torch.Tensor, m):\n  return x.masked_fill_(m, {})\n"
+    for written in ('float("-inf")', '-float("inf")', "-math.inf", "-torch.inf", "-1e9"):
+        assert not _found(code.format(written), "native"), written
+    assert _found(code.format("self.least"), "native")
+
+
 def test_off_the_hot_path_a_fallback_is_only_possible() -> None:
     body = "return torch.multinomial(p, 1)"
     cold = f"import torch\ndef a(p):\n {body}\na(load())\n"

@@ -86,3 +86,24 @@ def test_pages_are_up_to_date() -> None:
     folder = Path(__file__).parents[2] / "docs" / "operators"
     result = _run("pages", str(folder), "--check")
     assert result.exit_code == 0, f"{result.stderr}: run `neuronport operators pages {folder}`"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["F.interpolate", "--arg", "mode=bilinear", "--arg", "antialias=False"], "bilinear2d"),
+        (["F.interpolate", "--arg", "mode=bilnear"], "fits none of its forms"),
+        (["torch.sort", "--stage", "compiled", "--arg", "stable=True"], "unsupported"),
+    ],
+)
+def test_what_is_said_of_arguments_decides(arguments: list[str], says: str) -> None:
+    result = CliRunner().invoke(command, ["show", *arguments])
+    assert result.exit_code == 0
+    assert says in result.output
+    assert "_aa" not in result.output.partition("compiled")[0]
+
+
+def test_an_argument_that_it_has_not_is_refused() -> None:
+    result = CliRunner().invoke(command, ["show", "F.interpolate", "--arg", "modee=bilinear"])
+    assert result.exit_code == 2
+    assert "has no argument modee; it has" in result.stderr

@@ -6,6 +6,7 @@ known of their arguments, and of where they run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -56,6 +57,7 @@ OWNED = frozenset(
 _ON_DEVICE = (Status.DEVICE, Status.DECOMPOSES)
 _LATER = (EvidenceKind.OBSERVED, EvidenceKind.DOCUMENTED, EvidenceKind.REPORTED)
 _WEAK = (EvidenceKind.REPORTED, EvidenceKind.INFERRED)
+_INFINITE = frozenset(("math.inf", "numpy.inf", "torch.inf"))
 _NO_TENSOR = frozenset(("array", "number", "string", "device", "dtype", "state"))
 
 ONLY = {"use": ()}
@@ -329,8 +331,28 @@ def _literal(value: Value, view: ModuleView, depth: int) -> Any:
     if value[0] in ("list", "tuple"):
         items = [_literal(item, view, depth + 1) for item in value[1]]
         return _NOTHING if any(item is _NOTHING for item in items) else items
+    number = _number(value, view)
+    if number is not None:
+        return number
     known, literal = view.constant(value)
     return literal if known and literal is not ... else _NOTHING
+
+
+def _number(value: Value, view: ModuleView) -> float | None:
+    """Numbers as tensor code writes them: ``-float("inf")``, ``-math.inf``."""
+    if value is None:
+        return None
+    if value[0] == "neg":
+        inner = _number(value[1], view)
+        return None if inner is None else -inner
+    if value[0] == "call" and value[1] == ("ref", "builtins.float") and len(value[2]) == 1:
+        text = value[2][0]
+        if text is not None and text[0] == "const" and isinstance(text[1], str):
+            try:
+                return float(text[1])
+            except ValueError:
+                return None
+    return math.inf if value[0] == "ref" and view.name(value) in _INFINITE else None
 
 
 def _short(spelling: str) -> str:
