@@ -40,6 +40,7 @@ import tokenize
 import tomllib
 import warnings
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,27 +126,21 @@ def tokens(text: str, kinds: frozenset[int]) -> list[str]:
     ]
 
 
-_STRINGS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
+def strings(text: str) -> Counter[str]:
+    """The texts that a program writes down, the fixed parts of f-strings among them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(text)
+    return Counter(
+        n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    )
 
 
 def odd_strings(before: str, after: str) -> list[str]:
     """Strings that are gone or new and do not name what a port is about."""
-    a, b = tokens(before, _STRINGS), tokens(after, _STRINGS)
-    odd = []
-    for tag, i, j, k, m in difflib.SequenceMatcher(None, a, b, False).get_opcodes():
-        if tag != "equal":
-            odd += [x for x in (*a[i:j], *b[k:m]) if not _is_named(x)]
-    return odd
-
-
-def _is_named(literal: str) -> bool:
-    text = literal
-    match = re.match(r"[A-Za-z]*('''|\"\"\"|'|\")", literal)
-    if match is not None:
-        text = literal[match.end() : -len(match[1])]
-    # f"cuda:{rank}" is one token before Python 3.12
-    text = re.sub(r"\{[^{}]*\}", "{}", text)
-    return STRINGS.fullmatch(text) is not None
+    old, new = strings(before), strings(after)
+    changed = (old - new) + (new - old)
+    return sorted(x for x in changed if STRINGS.fullmatch(x) is None)
 
 
 def parse(text: str) -> bool:

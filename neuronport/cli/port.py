@@ -176,7 +176,14 @@ def command(
         for path in there if not quiet else ():
             click.echo(f"{path} is there already and stays", err=True)
     else:
-        plan = make_plan(project, Options(selection.wants, frozenset(wanted), ask, annotate))
+        fixable = len({f.location.path for f in project.part.findings if f.fix})
+        progress = Progress(fixable, {"plan": "planning", "rewrite": "rewriting"})
+        step = (lambda phase: None) if interactive else progress.step
+        options = Options(selection.wants, frozenset(wanted), ask, annotate, step)
+        try:
+            plan = make_plan(project, options)
+        finally:
+            progress.close()
     # Counted before anything is written: afterwards the tree is what the port made of it.
     counted = of_plan(project, plan).as_json() if form == "json" or record_in else {}
     written: list[str] = []

@@ -26,8 +26,8 @@ def device_name(index=None):
 
 
 def get_device(index=None):
-    """The device; a device or the name of one is taken as it is."""
-    if isinstance(index, (str, torch.device)):
+    """The device; a device or the name of one is taken as it is, a number may be text."""
+    if isinstance(index, torch.device) or (isinstance(index, str) and not index.isdigit()):
         return torch.device(index)
     return torch.device(device_name(index))
 

@@ -96,8 +96,10 @@ def test_what_is_lost_is_seen() -> None:
         ('x = f"cuda:{rank}"', "x = device_name(rank)", []),
         ('x = "cuda:%d" % rank', "x = device_name(rank)", []),
         ('x = "nccl"', "x = backend()", []),
-        ('x = "on cuda"', 'x = "on neuron"', ['"on cuda"', '"on neuron"']),
-        ('x = "a", "cuda"', 'x = "cuda"', ['"a"']),
+        ('x = "on cuda"', 'x = "on neuron"', ["on cuda", "on neuron"]),
+        ('x = "a", "cuda"', 'x = "cuda"', ["a"]),
+        ('x = f"{torch.cuda.a()} on"', 'x = f"{a()} on"', []),
+        ('x = f"{a} on"', 'x = f"{a} off"', [" off", " on"]),
     ],
 )
 def test_strings_that_are_none_of_a_ports_business(before: str, after: str, odd: list[str]) -> None:

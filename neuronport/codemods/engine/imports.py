@@ -19,6 +19,10 @@ def insertion_point(source: Source, before: int) -> tuple[int, bool]:
     last: ast.stmt | None = None
     for i, stmt in enumerate(body):
         first = min([stmt.lineno, *(d.lineno for d in getattr(stmt, "decorator_list", ()))])
+        end = stmt.end_lineno or stmt.lineno
+        if end >= before and i + 1 < len(body) and body[i + 1].lineno == end:
+            # What is edited may follow on the same line.
+            break
         if isinstance(stmt, ast.Import | ast.ImportFrom):
             if first > before:
                 break
@@ -27,14 +31,29 @@ def insertion_point(source: Source, before: int) -> tuple[int, bool]:
         if i == 0 and _is_docstring(stmt):
             last = stmt
             continue
-        if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or (
-            (stmt.end_lineno or stmt.lineno) >= before
-        ):
+        if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or end >= before:
             break
     if last is None:
         return _after_head(source), False
     at = source.line_start((last.end_lineno or last.lineno) + 1)
     return at, not isinstance(last, ast.Import | ast.ImportFrom)
+
+
+def inline_point(source: Source, at: int) -> int | None:
+    """Where on the line that begins at ``at`` an import has to go that must not come before it: the
+    line begins with a docstring or an import from ``__future__`` that has to stay first."""
+    line = source.line_of(at)
+    first = [s for s in source.tree.body if _is_first(s, source.tree.body)]
+    if not first or (first[-1].end_lineno or 0) < line:
+        return None
+    rest = source.tree.body[len(first) :]
+    return source.span(rest[0])[0] if rest else None
+
+
+def _is_first(stmt: ast.stmt, body: Sequence[ast.stmt]) -> bool:
+    return (stmt is body[0] and _is_docstring(stmt)) or (
+        isinstance(stmt, ast.ImportFrom) and stmt.module == "__future__"
+    )
 
 
 def _is_docstring(stmt: ast.stmt) -> bool:

@@ -260,3 +260,27 @@ def mentions_request(nodes: list[ast.expr]) -> bool:
         for node in nodes
         for n in ast.walk(node)
     )
+
+
+def written_guard(source: Source, finding: Finding) -> str:
+    """``device == "cuda"``, where a place stands behind such a question; empty: behind none."""
+    start, end = source.place(finding.location)
+    for node in source.nodes:
+        if not isinstance(node, ast.If) or not _asks_for_cuda(node.test):
+            continue
+        first, last = source.span(node.body[0])[0], source.span(node.body[-1])[1]
+        if first <= start and end <= last:
+            return source.text_of(node.test)
+    return ""
+
+
+def _asks_for_cuda(test: ast.expr) -> bool:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(_asks_for_cuda(v) for v in test.values)
+    return (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Eq)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value == "cuda"
+    )

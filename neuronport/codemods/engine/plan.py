@@ -12,7 +12,7 @@ from typing import Any
 
 from neuronport.audit import parse
 from neuronport.codemods import codemods
-from neuronport.codemods.engine import imports
+from neuronport.codemods.engine import imports, patterns
 from neuronport.codemods.engine.comments import comments as comments_of
 from neuronport.codemods.engine.helper import by_helpers
 from neuronport.codemods.engine.model import (
@@ -39,6 +39,8 @@ class Options:
     accept: Callable[[Change], bool] = lambda change: True
     """Asked for each change in the end: ``--interactive``."""
     annotate: bool = False
+    progress: Callable[[str], None] = lambda phase: None
+    """Told of each file that is ``plan``ned, and of each that is ``rewrite``-n."""
 
 
 @dataclass(slots=True)
@@ -85,9 +87,13 @@ def make_plan(project: Project, options: Options) -> Plan:
     held: dict[str, Change] = {}
     broken: dict[str, str] = {}
     findings = [f for f in project.part.findings if options.wants(f)]
+    begun: set[str] = set()
     for late in (False, True):
         proposals: list[Change] = []
         for finding in findings:
+            if finding.fix and finding.location.path not in begun:
+                begun.add(finding.location.path)
+                options.progress("plan")
             if state.is_converted(finding) or finding.location.path in broken:
                 continue
             codemod = codemods().get(finding.fix.codemod) if finding.fix else None
@@ -107,7 +113,7 @@ def make_plan(project: Project, options: Options) -> Plan:
     if options.accept is not None:
         _ask_person(state, options.accept, left)
     state.accepted = by_helpers(project, state.accepted)
-    _rewrite(project, state, plan, broken)
+    _rewrite(project, state, plan, broken, options.progress)
     failed_paths = {f.path for f in plan.failed}
     for path, changes in state.accepted.items():
         if path not in failed_paths:
@@ -144,6 +150,13 @@ def _ask(
             return Left(finding, "not-rewritable", "its encoding cannot be written back exactly")
         if getattr(codemod, "late", False):
             return codemod.fix(finding, source, project, state)
+        asked = patterns.written_guard(source, finding) if not finding.context.guarded_by else ""
+        if asked:
+            # What the value is that is asked for may not be known, and be known after the port: what
+            # is written behind the question is for CUDA either way, and follows the question.
+            seen = replace(finding, context=replace(finding.context, guarded_by=asked))
+            answer = codemod.fix(seen, source, project)
+            return replace(answer, finding=finding) if isinstance(answer, Change | Left) else answer
         return codemod.fix(finding, source, project)
     except RecursionError:
         broken[path] = "its expressions are nested too deeply"
@@ -245,7 +258,13 @@ def _recount(state: State, plan: Plan, findings: Sequence[Finding]) -> None:
     plan.converted = [f for f in findings if state.is_converted(f)]
 
 
-def _rewrite(project: Project, state: State, plan: Plan, broken: Mapping[str, str]) -> None:
+def _rewrite(
+    project: Project,
+    state: State,
+    plan: Plan,
+    broken: Mapping[str, str],
+    progress: Callable[[str], None],
+) -> None:
     seams = Seams(project)
     needs: dict[str, set[str]] = {}
     for path, changes in state.accepted.items():
@@ -270,6 +289,7 @@ def _rewrite(project: Project, state: State, plan: Plan, broken: Mapping[str, st
             continue
         source = project.source(path)
         assert source is not None
+        progress("rewrite")
         try:
             after = rewritten_text(
                 source,
@@ -359,6 +379,12 @@ def rewritten_text(
             dropped += [source.span(alias) for alias in removed]
     if lines:
         at, blank = imports.insertion_point(source, first)
+        inline = imports.inline_point(source, at)
+        if inline is not None:
+            joined = "; ".join(line.rstrip("\n") for line in lines).replace("\n", source.newline)
+            resolved.append(Edit(inline, inline, f"{joined}; "))
+            lines = []
+    if lines:
         newline = _newline_before(source, at)
         text = ("\n".join(lines) + "\n").replace("\n", newline)
         if at and source.text[at - 1 : at] not in ("\n", "\r"):
