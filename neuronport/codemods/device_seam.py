@@ -130,6 +130,13 @@ def _text(finding: Finding, source: Source, project: Project) -> Change | Left |
         )
     if patterns.is_guarded(finding):
         return None
+    if _is_one_of_several(source, text):
+        return Left(
+            finding,
+            "needs-a-person",
+            "several devices of one process are told apart here, and a Neuron process has one",
+            ("one process per device under torchrun", "the number as a parameter"),
+        )
     if finding.confidence is Confidence.POSSIBLE and not _is_place(source, text.node):
         return Left(
             finding,
@@ -148,6 +155,27 @@ def _text(finding: Finding, source: Source, project: Project) -> Change | Left |
     if isinstance(above, ast.Call):
         return _argument(finding, source, project, text, above, name)
     return _placed(finding, source, project, text, patterns.device_name(text.number))
+
+
+def _is_one_of_several(source: Source, text: patterns.CudaText) -> bool:
+    """Whether ``"cuda:0"`` stands beside ``"cuda:1"`` in one function: as one device they would be
+    the same, where as names they are not, on the CPU too."""
+    if not text.number.isdigit():
+        return False
+    scope: ast.AST = next(
+        (
+            n
+            for n in source.above(text.node)
+            if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+        ),
+        source.tree,
+    )
+    numbers = {
+        found.number
+        for node in ast.walk(scope)
+        if (found := patterns.cuda_text(source, node)) is not None and found.number.isdigit()
+    }
+    return len(numbers) > 1
 
 
 def _is_place(source: Source, node: ast.AST) -> bool:
