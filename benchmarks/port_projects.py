@@ -86,7 +86,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 STRINGS = re.compile(
     r"(?:cuda|neuron|cpu|gpu|mps|xpu|hpu|npu|xla)(?::(?:\d+|%[dsi]|\{\w*\})?)?"
     r"|nccl|gloo|inductor|float16|bfloat16|float32|fp16|bf16|fp32|no|half"
-    r"|eager|sdpa|flash_attention_[23]|flash_attn"
+    r"|none|tanh|eager|sdpa|flash_attention_[23]|flash_attn"
 )
 """Devices, backends, precisions and attention: the strings that a port may touch."""
 
