@@ -176,8 +176,10 @@ def _changes(data: Json) -> Iterator[str]:
         yield (
             f"- {_n(port['changes'])} changes in {_n(port['touched'])} files, written to "
             f"{_n(port['written'])}; {_n(port['held_back'])} more only with `--review`; "
-            f"{_n(port['left'])} findings left.\n"
+            f"{_n(port['left'])} {wording.s(port['left'], 'finding')} left to people"
         )
+        kept = port["kept_for_cuda"]
+        yield f"; {_n(kept)} kept for CUDA, nothing to do on Neuron.\n" if kept else ".\n"
         yield from _churn(port["churn"])
     if data["churn"]:
         yield from _churn(data["churn"])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuronport import __version__
-from neuronport.findings import Confidence, EvidenceKind, Finding, Level
+from neuronport.findings import Confidence, EvidenceKind, Finding, Level, Verdict
 from neuronport.records import Record, Records
 from neuronport.reporting.joined import comparing, compiles, graphs, levels, ports, unknowns
 from neuronport.reporting.joined.audits import audit_result
@@ -81,7 +81,7 @@ def build(records: Records, against: Records | None = None) -> Report:
         "levels": level_parts,
         "audit": _audit_part(audit, summary) if audit and summary else None,
         "groups": [_group(g, written, proposals) for g in groups],
-        "blockers": [i for i, g in enumerate(groups) if blocks(g)][:BLOCKERS],
+        "blockers": _blockers(groups),
         "waves": waves(groups, written),
         "effort": _effort(summary, audit, written) if audit and summary else None,
         "graphs": graph_parts,
@@ -114,6 +114,12 @@ def _headline(data: Mapping[str, Any]) -> str:
 def blocks(group: Group) -> bool:
     """Whether a cause keeps the code from running correctly, for sure or likely."""
     return group.level is Level.ERROR and group.confidence is not Confidence.POSSIBLE
+
+
+def _blockers(groups: Sequence[Group]) -> list[int]:
+    """What stops the program stands before what runs on the host or computes something else."""
+    found = [i for i, group in enumerate(groups) if blocks(group)]
+    return sorted(found, key=lambda i: groups[i].verdict is not Verdict.BREAKS)[:BLOCKERS]
 
 
 # ---- records --------------------------------------------------------------------------------------

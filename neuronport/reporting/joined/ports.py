@@ -11,7 +11,9 @@ from typing import Any
 Json = Mapping[str, Any]
 
 LEFT = 300
-"""How many rows of what is left by hand are shown; the rest is counted."""
+"""How many rows of what is left to people are shown; the rest is counted."""
+KEPT_FOR_CUDA, DONE = "cuda-only", "done"
+"""Reasons for leaving a place that ask nothing of anybody."""
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@", re.MULTILINE)
 
 
@@ -64,6 +66,7 @@ def _around(hunks: Any, line: int) -> str:
 
 def port(body: Json) -> dict[str, Any]:
     written = [f for f in body["files"] if f.get("written")]
+    untouched = Counter(row["reason"] for row in body["left"])
     left = [
         {
             "path": row["path"],
@@ -74,6 +77,7 @@ def port(body: Json) -> dict[str, Any]:
             "ways": list(row["ways"]),
         }
         for row in body["left"]
+        if row["reason"] not in (KEPT_FOR_CUDA, DONE)
     ]
     return {
         "changes": len(body["changes"]),
@@ -91,6 +95,8 @@ def port(body: Json) -> dict[str, Any]:
         "touched": len(body["files"]),
         "written": len(written),
         "left": len(left),
+        "kept_for_cuda": untouched[KEPT_FOR_CUDA],
+        "done": untouched[DONE],
         "left_by_reason": [
             {"reason": r, "number": n}
             for r, n in Counter(row["reason"] for row in left).most_common()

@@ -322,8 +322,12 @@ class Recomputed:
     def _port(self, rest: list[str]) -> Any:
         assert self.port is not None
         match rest:
-            case ["changes" | "held_back" | "left" as key]:
+            case ["changes" | "held_back" as key]:
                 return len(self.port[key])
+            case ["left"]:
+                return sum(r["reason"] not in ("cuda-only", "done") for r in self.port["left"])
+            case ["kept_for_cuda"]:
+                return sum(r["reason"] == "cuda-only" for r in self.port["left"])
             case ["touched"]:
                 return len(self.port["files"])
             case ["written"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,14 @@ import pytest
 from referencing import Registry
 
 from neuronport.data import data_folder
+from neuronport.findings import Confidence, Effort, Verdict
 from neuronport.reporting import html
 from neuronport.reporting.joined import json_, markdown
 from neuronport.reporting.joined.figures import shown
 from neuronport.reporting.joined.model import build
 
 from . import making
-from .reading import Page, read
+from .reading import Page, read, words
 from .recomputing import Recomputed
 
 
@@ -97,6 +99,40 @@ def test_markdown_has_the_figures_of_the_page(tmp_path: Path) -> None:
         assert f"{wave['title']}: {wave['places']} place" in text
     assert "4 crossings between device and host, 96 kB" in text
     assert "XLA:CPU: forward, compiled; capture 1.25 s, lowering 0.5 s, compile 2.75 s" in text
+
+
+def test_what_asks_nothing_of_anybody_is_not_left_to_people(tmp_path: Path) -> None:
+    report = build(making.whole(tmp_path))
+    port = report.data["port"]
+    assert (port["left"], port["kept_for_cuda"], port["done"]) == (1, 2, 1)
+    assert [row["says"] for row in port["left_rows"]] == ["no rewriting is known"]
+    assert "1 finding left to people; 2 kept for CUDA" in "".join(markdown.render(report))
+    said = words(read("".join(html.render(report))).sections["port"])
+    assert (
+        "1 finding is left to people: 1 by-hand. Kept for CUDA, nothing to do on Neuron: 2." in said
+    )
+    assert "CUDA keeps it" not in said
+
+
+def test_what_breaks_is_among_the_blockers(tmp_path: Path) -> None:
+    """However much work the rest is; one that is only possible is none."""
+    audit = making.many(60)
+    falling = [f for f in audit.findings if f.verdict is Verdict.FALLS_BACK]
+    broken = [f for f in audit.findings if f.verdict is Verdict.BREAKS]
+    (target,) = {t for f in broken for t in f.by_target}
+    maybe = {target: replace(broken[1].by_target[target], confidence=Confidence.POSSIBLE)}
+    few = [
+        *falling,
+        replace(broken[0], effort=Effort.MINUTES),
+        replace(broken[1], by_target=maybe),
+    ]
+    body = making.audit_body(replace(audit, findings=few))
+    data = build(making.folder(tmp_path, {"audit.json": body})).data
+    assert len(falling) > 5
+    shown_rules = [data["groups"][i]["rule"] for i in data["blockers"]]
+    assert len(shown_rules) == 5
+    assert shown_rules[0] == broken[0].rule
+    assert broken[1].rule not in shown_rules
 
 
 def test_json_is_as_its_schema_says(tmp_path: Path) -> None:
