@@ -16,7 +16,7 @@ from neuronport.reporting.escape import visible
 from neuronport.reporting.html import plots
 from neuronport.reporting.html.island import encode, island
 from neuronport.reporting.joined import wording
-from neuronport.reporting.joined.compiles import COMPILERS
+from neuronport.reporting.joined.compiles import COMPILERS, another_ran
 from neuronport.reporting.joined.figures import shown
 from neuronport.reporting.joined.levels import reason
 from neuronport.reporting.joined.model import Report
@@ -62,6 +62,7 @@ def render(report: Report) -> Iterator[str]:
         effort_rows=effort_rows,
         reason=reason,
         compilers=COMPILERS,
+        another_ran=another_ran,
         groups_shown=_GROUPS,
         diff_lines=_DIFF_LINES,
         diff_files=_DIFF_FILES,

@@ -34,6 +34,12 @@ def compiled(body: Json) -> dict[str, Any]:
     }
 
 
+def another_ran(part: Json) -> bool:
+    """Whether a compiler that is not Neuron's was tried, so that its seconds are not taken for
+    Neuron's."""
+    return any(a["compiler"] != "neuron" and a["status"] != "not-tried" for a in part["attempts"])
+
+
 def _attempt(row: Json) -> dict[str, Any]:
     compiler = row["compiler"]
     seconds = row[_SECONDS[compiler]]

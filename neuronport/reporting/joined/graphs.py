@@ -60,6 +60,7 @@ def _graph(row: Json, targets: Sequence[str], roots: Sequence[str]) -> dict[str,
         "name": row["name"],
         "module": row["module"],
         "mode": row["mode"],
+        "stages": {t: _stage(t, row["mode"]) for t in targets},
         "how": row["how"],
         "inputs": [
             {"name": i["name"], "dtype": i["dtype"], "shape": [str(s) for s in i["shape"]]}
@@ -74,13 +75,15 @@ def _graph(row: Json, targets: Sequence[str], roots: Sequence[str]) -> dict[str,
 
 
 def _moded(rows: list[dict[str, Any]], graphs: Sequence[Json]) -> list[dict[str, Any]]:
-    """Rows with the mode of their graph: they come graph by graph, and two graphs of a model can
+    """Rows with the mode of their graph, and the stage if they name a target: they come graph by graph, and two graphs of a model can
     have one name. Where that is not so the mode is left empty."""
     each = len(rows) // len(graphs) if graphs else 0
     whole = each * len(graphs) == len(rows)
     for number, row in enumerate(rows):
         graph = graphs[number // each] if whole and each else None
         row["mode"] = graph["mode"] if graph and row["graph"].endswith(graph["name"]) else ""
+        if "target" in row:
+            row["stage"] = _stage(row["target"], row["mode"]) if row["mode"] else ""
     return rows
 
 
@@ -91,15 +94,20 @@ def _partition(row: Json) -> dict[str, Any]:
     }
 
 
+def _stage(target: str, mode: str) -> str:
+    """Whether what is said of a graph is said of it run eagerly or compiled."""
+    from neuronport.graph.verdicts import stage_of
+    from neuronport.targets import resolve
+
+    return stage_of(resolve(target), mode)
+
+
 def _judged(row: Json, target: str) -> Iterator[tuple[Json, str, Json]]:
     """Each node that is judged on ``target``, its word, and what the table says of it.
 
     At the stage in which the path runs unless told otherwise, as the command says it.
     """
-    from neuronport.graph.verdicts import stage_of
-    from neuronport.targets import resolve
-
-    stage = stage_of(resolve(target), row["mode"])
+    stage = _stage(target, row["mode"])
     for node in row["nodes"]:
         said = node["by_target"].get(target, {}).get(stage)
         if said is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from neuronport.reporting.escape import markdown, markdown_code
 from neuronport.reporting.joined import wording
-from neuronport.reporting.joined.compiles import COMPILERS, PHASES
+from neuronport.reporting.joined.compiles import COMPILERS, PHASES, another_ran
 from neuronport.reporting.joined.figures import shown
 from neuronport.reporting.joined.levels import reason
 from neuronport.reporting.joined.model import Report
@@ -83,6 +83,12 @@ def _verdict(data: Json) -> Iterator[str]:
         required = ", required by the contract" if row["required"] else ""
         why = f" {_text(reason(row))}" if reason(row) else ""
         yield f"- Portability of {row['level']}{required}: **{row['verdict']}**.{why}\n"
+    if not any(row["recorded"] for row in data["levels"]):
+        yield "- No record of `portability` is here: no level is concluded from anything else.\n"
+    elif data["levels"][0]["required"] is None:
+        yield "- No contract says which level is required.\n"
+    elif not any(row["required"] for row in data["levels"]):
+        yield "- The contract requires none of the levels.\n"
     if data["effort"]:
         total = effort(data["effort"]["total"])
         yield f"- Effort, by convention and not measured: **{total}**"
@@ -158,13 +164,17 @@ def _models(data: Json) -> Iterator[str]:
         yield f"- {_code(part['model']['name'])}: {_n(part['model']['parameters'])} parameters.\n"
         for target, nodes in part["nodes"].items():
             said = ", ".join(f"{_n(n)} {word}" for word, n in nodes.items())
-            yield f"  - {_code(target)}, nodes: {said}\n"
+            runs = dict.fromkeys(f"{g['mode']} {g['stages'][target]}" for g in part["graphs"])
+            at = f" of {wording.both(list(runs))}" if runs else ""
+            yield f"  - {_code(target)}, nodes{at}: {said}\n"
         for row in part["partitions"]:
             yield (
-                f"  - {_text(row['graph'])} on {_code(row['target'])}: {_n(row['crossings'])} "
+                f"  - {_text(row['graph'])}{wording.run_as(row['mode'], row['stage'])}, on {_code(row['target'])}: {_n(row['crossings'])} "
                 f"crossings between device and host, {shown(row['bytes_per_run'], 'bytes')} in one "
                 "run\n"
             )
+    if data["graphs"]:
+        yield f"\n{wording.NOT_TRACED}\n"
 
 
 def _changes(data: Json) -> Iterator[str]:
@@ -203,8 +213,13 @@ def _compile(data: Json) -> Iterator[str]:
         yield f"- {_code(part['model'])}\n"
         if not part["by_neuron"]:
             yield (
-                "  - Nothing was compiled for Neuron. Seconds are those of the compiler named with "
-                "them.\n"
+                "  - Nothing was compiled for Neuron."
+                + (
+                    " Seconds are those of the compiler named with them."
+                    if another_ran(part)
+                    else ""
+                )
+                + "\n"
             )
         for row in part["attempts"]:
             name = COMPILERS.get(row["compiler"], row["compiler"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from neuronport.reporting.joined.compiles import another_ran
+
 Json = Mapping[str, Any]
 
 
@@ -74,6 +76,19 @@ def _models(data: Json) -> Iterator[dict[str, Any]]:
             "neuronport graph MODEL --record",
         )
         return
+    yield _row(
+        "Which operators run outside of the traced passes of the model",
+        "A graph is one pass of the model. Loops around it such as generate(), and the optimizer’s "
+        "step, are not in it.",
+        "What a loop repeats can be traced as a module: neuronport graph module:factory --record",
+    )
+    modes = {g["mode"] for part in data["graphs"] for g in part["graphs"]}
+    if modes and "training" not in modes:
+        yield _row(
+            "Which operators training executes",
+            "Only inference was traced, so the backward pass is in no graph.",
+            "neuronport graph MODEL --mode both --record",
+        )
     unseen = sum(n.get("unknown", 0) for g in data["graphs"] for n in g["nodes"].values())
     if unseen:
         yield _row(
@@ -99,9 +114,11 @@ def _compiling(data: Json) -> Iterator[dict[str, Any]]:
             "neuronport compile MODEL --record",
         )
     elif not any(c["by_neuron"] for c in data["compile"]):
+        another = any(another_ran(c) for c in data["compile"])
         yield _row(
             "Whether it compiles for Neuron, and how long that takes",
-            "No compiler of Neuron's was there. What another compiler did says nothing of it.",
+            "No compiler of Neuron's was there."
+            + (" What another compiler did says nothing of it." if another else ""),
             "neuronport compile MODEL --record, where the Neuron SDK is installed",
         )
 

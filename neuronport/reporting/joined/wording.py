@@ -50,6 +50,10 @@ NODES: Mapping[str, str] = {
     "portable": "works, as far as the tables say",
     "unknown": "no table knows the operator",
 }
+NOT_TRACED = (
+    "Not traced: loops around the model such as generate(), the optimizer’s step, and whatever else "
+    "happens outside of it."
+)
 MODULE_VERDICT = "the worst word of the operators in it and below it"
 
 
@@ -60,6 +64,11 @@ def phrase(verdict: str, number: int) -> str:
 
 def role(name: str) -> str:
     return next((text for key, text in ROLE_NAMES.items() if str(key) == name), name)
+
+
+def run_as(mode: str, stage: str = "") -> str:
+    """What a row of a graph speaks of: ``, training, eager``; empty where it is not known."""
+    return "".join(f", {word}" for word in (mode, stage) if word)
 
 
 def both(words: Sequence[str]) -> str:

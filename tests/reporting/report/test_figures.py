@@ -97,7 +97,10 @@ def test_markdown_has_the_figures_of_the_page(tmp_path: Path) -> None:
     assert markdown.effort(data["effort"]["total"]) in text
     for wave in data["waves"]:
         assert f"{wave['title']}: {wave['places']} place" in text
-    assert "4 crossings between device and host, 96 kB" in text
+    assert (
+        "forward, inference, eager, on `native@2.33`: 4 crossings between device and host, 96 kB"
+        in (text)
+    )
     assert "XLA:CPU: forward, compiled; capture 1.25 s, lowering 0.5 s, compile 2.75 s" in text
 
 
@@ -133,6 +136,49 @@ def test_what_breaks_is_among_the_blockers(tmp_path: Path) -> None:
     assert len(shown_rules) == 5
     assert shown_rules[0] == broken[0].rule
     assert broken[1].rule not in shown_rules
+
+
+def test_graphs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    body = making.graph_body()
+    training = copy.deepcopy(body)
+    training["graphs"][0]["mode"] = "training"
+    for key in ("graphs", "partitions", "fits"):
+        body[key] += training[key]
+    report = build(making.folder(tmp_path, {"graph-model.json": body}))
+    text = "".join(markdown.render(report))
+    assert "forward, inference, eager, on" in text
+    assert "forward, training, eager, on" in text
+    assert "nodes of inference eager and training eager: " in text
+    said = words(read("".join(html.render(report))).sections["models"])
+    assert "Operators on native@2.33, training eager" in said
+    for shown_text in (said, text):
+        assert "Not traced: loops around the model such as generate" in shown_text
+    whats = [row["what"] for row in report.data["unknown"]]
+    assert "Which operators run outside of the traced passes of the model" in whats
+    assert "Which operators training executes" not in whats
+    other = build(making.folder(tmp_path / "one", {"graph-model.json": making.graph_body()}))
+    assert "Which operators training executes" in [row["what"] for row in other.data["unknown"]]
+
+
+def test_of_another_compiler_is_spoken_only_where_one_ran(tmp_path: Path) -> None:
+    body = making.compile_body()
+    body["graphs"] = []
+    for name, found, said in (("none", body, False), ("one", making.compile_body(), True)):
+        report = build(making.folder(tmp_path / name, {"compile-model.json": found}))
+        text = "".join(markdown.render(report))
+        page = read("".join(html.render(report)))
+        assert "Nothing was compiled for Neuron" in text
+        assert ("Seconds are those of" in text) == said
+        assert ("What another compiler did" in text) == said
+        assert ("Seconds below are those" in page.sections["compile"]) == said
+        assert ("What another compiler did" in page.sections["unknown"]) == said
+
+
+def test_the_markdown_says_that_no_contract_requires_a_level(tmp_path: Path) -> None:
+    body = making.portability_body()
+    body.update(contract=None, required=[])
+    report = build(making.folder(tmp_path, {"portability.json": body}))
+    assert "No contract says which level is required." in "".join(markdown.render(report))
 
 
 def test_json_is_as_its_schema_says(tmp_path: Path) -> None:
