@@ -88,7 +88,7 @@ STRINGS = re.compile(
     r"|nccl|gloo|inductor|float16|bfloat16|float32|fp16|bf16|fp32|no|half"
     r"|none|tanh|eager|sdpa|flash_attention_[23]|flash_attn"
 )
-"""Devices, backends, precisions and attention: the strings that a port may touch."""
+"""Devices, backends, precisions, attention, forms of GELU: the strings that a port may touch."""
 
 
 @dataclass(slots=True)
