@@ -71,7 +71,9 @@ def alive(pid: int) -> bool:
 @pytest.mark.parametrize("group", [True, False], ids=["as a terminal does", "only the parent"])
 def test_an_interrupt_ends_it_soon_and_leaves_nobody(large, group):
     code = (
-        "import neuronport.audit as audit, time\n"
+        "import neuronport.audit as audit, signal, time\n"
+        # ignored where the tests themselves run in the background of a shell
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "read = audit.PythonAuditor.read\n"
         "def slowly(self, file):\n    time.sleep(0.2)\n    return read(self, file)\n"
         "audit.PythonAuditor.read = slowly\n"
