@@ -108,7 +108,7 @@ class Tree:
     def __init__(self) -> None:
         self.fresh: dict[str, tuple[Kept, Kept]] = {}
         """Module → summary and calls, as read in this run."""
-        self.spool = Spool("", 0)
+        self.spool = Spool()
         self.keys: dict[str, bytes] = {}
         """Module → key of its file in the cache."""
         self.digests: dict[str, bytes] = {}

@@ -160,8 +160,7 @@ class _Pool:
     def run(self, rest: Sequence[Rest] | None = None) -> Part:
         """``rest``: what is to be judged, when all is read."""
         tree = self.tree
-        # No number of a worker: what is in memory here is read, not written.
-        tree.spool = Spool(self.folder, -1) if self.folder else Spool("", 0)
+        tree.spool = Spool(self.folder)
         for number in range(self.jobs):
             self.start(number, None)
         started = self.jobs

@@ -8,6 +8,7 @@ bytes themselves take the place of where they are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from typing import TypeAlias
@@ -17,20 +18,18 @@ Kept: TypeAlias = "bytes | tuple[int, int, int]"
 
 
 class Spool:
-    """Writes one file, numbered, and reads all."""
+    """Reads all files of a folder, and writes one of them."""
 
-    def __init__(self, folder: str, number: int) -> None:
-        """``folder``: empty: everything stays in memory. ``number``: -1: writes nothing."""
+    def __init__(self, folder: str = "", number: int | None = None) -> None:
+        """``folder``: empty: everything stays in memory. ``number``: of the file it writes."""
         self._folder = folder
-        self._number = number
         self._end = 0
         self._out: FileIO | None = None
         self._files: dict[int, FileIO] = {}
-        if folder and number >= 0:
-            try:
+        self._number = number or 0
+        if folder and number is not None:
+            with suppress(OSError):  # without a file it stays in memory
                 self._out = FileIO(self._path(number), "w")
-            except OSError:
-                self._out = None
 
     def _path(self, number: int) -> Path:
         return Path(self._folder) / str(number)
@@ -79,9 +78,6 @@ class Summaries(Mapping[str, tuple[bytes, bytes]]):
     def __getitem__(self, module: str) -> tuple[bytes, bytes]:
         summary, calls = self._places[module]
         return self._spool.get(summary), self._spool.get(calls)
-
-    def part(self, module: str, which: int) -> bytes:
-        return self._spool.get(self._places[module][which])
 
     def __contains__(self, module: object) -> bool:
         return module in self._places

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from neuronport.cli._outputs import say, stop
 
 if TYPE_CHECKING:
     from neuronport.records import Snapshot
@@ -42,7 +44,7 @@ def folder_for(record: str | None, root: str) -> str | None:
     try:
         check_folder(folder)
     except FolderError as error:
-        _stop(f"--record: {error}")
+        stop(f"--record: {error}")
     return folder
 
 
@@ -95,26 +97,18 @@ def keep(
     if folder is None or snapshot is None:
         return
     from neuronport.records import write
-    from neuronport.reporting.escape import terminal
     from neuronport.workspace import WorkspaceError
 
     try:
         path = write(folder, kind, body, snapshot, rules=rules, missed=missed)
     except WorkspaceError as error:
-        _stop(f"--record: {folder}: {error.detail or error.reason}")
+        stop(f"--record: {folder}: {error.detail or error.reason}")
     except OSError as error:
-        _stop(f"--record: {folder}: {(error.strerror or str(error)).lower()}")
-    click.echo(f"neuronport: recorded in {terminal(_near(path))}", err=True)
+        stop(f"--record: {folder}: {(error.strerror or str(error)).lower()}")
+    say(f"recorded in {_near(path)}")
 
 
 def _near(path: str) -> str:
     """Relative where it is below the current folder."""
     here = os.path.join(os.getcwd(), "")
     return path[len(here) :] if path.startswith(here) else path
-
-
-def _stop(message: str) -> NoReturn:
-    from neuronport.reporting.escape import terminal
-
-    click.echo(f"neuronport: {terminal(message)}", err=True)
-    raise SystemExit(2)

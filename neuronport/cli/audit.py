@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 import click
 
+from neuronport.cli._outputs import Named, output_option, stop
 from neuronport.cli._record import record_option
 
 LEVELS = ("error", "warning", "note", "none")
@@ -18,15 +19,6 @@ def _formats() -> list[str]:
     from neuronport.reporting.registry import formats
 
     return list(formats())
-
-
-class _FormatChoice(click.ParamType[str]):
-    name = "format"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        if value not in _formats():
-            self.fail(f"{value!r} is not one of {', '.join(_formats())}", param, ctx)
-        return str(value)
 
 
 @click.command(
@@ -51,17 +43,10 @@ class _FormatChoice(click.ParamType[str]):
     "--format",
     "formats",
     multiple=True,
-    type=_FormatChoice(),
+    type=Named("format", _formats),
     help="What goes to stdout: text (default), full, json, sarif, github, gitlab, markdown.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT=FILE",
-    help="Also write a format to a file; repeatable.",
-)
+@output_option("Also write a format to a file; repeatable.")
 @click.option(
     "--fail-on",
     type=click.Choice(LEVELS),
@@ -153,11 +138,11 @@ def command(
             Role(r) for r in fail_roles or _setting(settings, "fail-roles", ["code"], list(Role))
         )
     except TargetError as error:
-        _stop(f"{'' if target else settings.file + ': target: '}{error}", assemble.EXIT_USAGE)
+        stop(f"{'' if target else settings.file + ': target: '}{error}", assemble.EXIT_USAGE)
     except (RuleError, config.ConfigError, baseline.BaselineError) as error:
-        _stop(str(error), assemble.EXIT_USAGE)
+        stop(str(error), assemble.EXIT_USAGE)
     if record is not None and "-" in named:
-        _stop("--record is for what is in a tree, not for `-`", assemble.EXIT_USAGE)
+        stop("--record is for what is in a tree, not for `-`", assemble.EXIT_USAGE)
     selection = Selection(
         list(select) or settings.get("select", []), list(ignore) or settings.get("ignore", [])
     )
@@ -174,9 +159,9 @@ def command(
             stdin_name=stdin_filename,
         )
     except NamedPathError as error:
-        _stop(str(error), assemble.EXIT_NOT_LOOKED_AT)
+        stop(str(error), assemble.EXIT_NOT_LOOKED_AT)
     if problem := _overwritten(workspace, files):
-        _stop(problem, assemble.EXIT_USAGE)
+        stop(problem, assemble.EXIT_USAGE)
     python = [f for f in workspace.files if f.kind in _SOURCES]
     if not python:
         click.echo(
@@ -234,7 +219,7 @@ def command(
         try:
             baseline.write(write_baseline, [*result.findings, *result.baselined], reasons)
         except WorkspaceError as error:
-            _stop(f"{write_baseline}: cannot be written: {error.detail or error.reason}", 2)
+            stop(f"{write_baseline}: cannot be written: {error.detail or error.reason}", 2)
         count = len(result.findings)
         accepted = f"{count} {'finding' if count == 1 else 'findings'} accepted"
         click.echo(f"{accepted} in {_shown(write_baseline)}", err=True)
@@ -257,15 +242,15 @@ def _setting(settings: Any, key: str, default: list[str], known: Sequence[str]) 
     words = [value] if isinstance(value, str) else value
     for word in words:
         if word not in known:
-            _stop(f"{settings.file}: {key}: {word!r} is none of {', '.join(known)}", 2)
+            stop(f"{settings.file}: {key}: {word!r} is none of {', '.join(known)}", 2)
     if not words:
-        _stop(f"{settings.file}: {key} is empty; known: {', '.join(known)}", 2)
+        stop(f"{settings.file}: {key} is empty; known: {', '.join(known)}", 2)
     return list(words)
 
 
 def _stdin() -> bytes:
     if sys.stdin is None:
-        _stop("standard input is closed", 3)
+        stop("standard input is closed", 3)
     return sys.stdin.buffer.read()
 
 
@@ -345,7 +330,7 @@ def _check_selection(selection: Any, book: Any, file: str) -> None:
     for word in (*selection.select, *selection.ignore):
         if not is_known(word, book):
             where = f"{file}: " if file else ""
-            _stop(
+            stop(
                 f"{where}{word!r} is no rule, area or verdict, nor a group or a fix that a report "
                 "names; `neuronport rules` lists them",
                 2,
@@ -388,7 +373,7 @@ def _report(
             with open(path, "w", encoding="utf-8", newline="\n") as stream:
                 _write_file(rendered(name, options_for(stream, {}, source)), stream)
         except OSError as error:
-            _stop(f"{path}: cannot be written: {error.strerror}", 2)
+            stop(f"{path}: cannot be written: {error.strerror}", 2)
 
 
 def _write_file(chunks: Any, stream: IO[str]) -> None:
@@ -420,11 +405,6 @@ def _source_reader(workspace: Any, before: str = "") -> Any:
             return None
 
     return lines
-
-
-def _stop(message: str, code: int) -> NoReturn:
-    click.echo(f"neuronport: {_shown(message)}", err=True)
-    raise SystemExit(code)
 
 
 def _shown(text: str) -> str:

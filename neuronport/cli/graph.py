@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 
+from neuronport.cli._model import model_inputs, model_sizes, request_of
+from neuronport.cli._outputs import Named, named_files, output_option, say, stop
 from neuronport.cli._record import record_option
-
-_MODES = {"inference": ("inference",), "training": ("training",), "both": ("inference", "training")}
 
 
 def _forms() -> list[str]:
@@ -18,39 +17,8 @@ def _forms() -> list[str]:
     return forms()
 
 
-class _Form(click.ParamType[str]):
-    name = "format"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        if value not in _forms():
-            self.fail(f"{value!r} is not one of {', '.join(_forms())}", param, ctx)
-        return str(value)
-
-
 @click.command("graph")
-@click.argument("model")
-@click.option(
-    "-i",
-    "--input",
-    "inputs",
-    multiple=True,
-    metavar="EXPRESSION",
-    help="An input, `randint(0,32000,(1,2048))` or `NAME=randn(1,16)`; repeatable, in order.",
-)
-@click.option(
-    "--and",
-    "more",
-    multiple=True,
-    metavar="EXPRESSIONS",
-    help="Another set of inputs, expressions separated by `;`; repeatable.",
-)
-@click.option(
-    "--mode",
-    type=click.Choice(list(_MODES)),
-    default="inference",
-    show_default=True,
-    help="Forward only, a training step, or both.",
-)
+@model_inputs
 @click.option(
     "-t",
     "--target",
@@ -65,17 +33,7 @@ class _Form(click.ParamType[str]):
     metavar="NAME=LOW..HIGH[/STEP]",
     help="Sizes that a dimension takes, for counting graphs and buckets; repeatable.",
 )
-@click.option("--batch", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--sequence", type=click.IntRange(1), default=128, show_default=True)
-@click.option("--cache", type=click.IntRange(0), default=0, help="Tokens in a decode step's cache.")
-@click.option("--dtype", default="", metavar="NAME", help="Of a configuration's parameters.")
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Change a key of a configuration; repeatable.",
-)
+@model_sizes
 @click.option("--python", default="", metavar="FILE", help="The interpreter to trace with.")
 @click.option(
     "--xla-python",
@@ -94,16 +52,13 @@ class _Form(click.ParamType[str]):
     "--no-audit", is_flag=True, help="Do not audit the files that the graph goes through."
 )
 @click.option(
-    "--format", "form", type=_Form(), default="text", help="text, json, analyze, dot, svg."
+    "--format",
+    "form",
+    type=Named("format", _forms),
+    default="text",
+    help="text, json, analyze, dot, svg.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT=FILE",
-    help="Also write; repeatable.",
-)
+@output_option()
 @click.option(
     "--fail-on",
     type=click.Choice(("error", "warning", "note", "none")),
@@ -154,7 +109,7 @@ def command(
     from neuronport.graph.findings import user_files
     from neuronport.graph.record import RecordError
     from neuronport.graph.result import judge
-    from neuronport.graph.run import Request, measured, statement
+    from neuronport.graph.run import measured, statement
     from neuronport.graph.shapes import RangeError, parse
     from neuronport.reporting.escape import terminal
     from neuronport.targets import TargetError, default_target, resolve
@@ -163,32 +118,31 @@ def command(
     try:
         targets = list(dict.fromkeys(resolve(t) for t in target)) or [default_target()]
         varying = [parse(r) for r in ranges]
-        files = [_file(o) for o in outputs]
+        files = named_files(outputs, _forms())
     except (TargetError, RangeError) as error:
         raise click.UsageError(str(error)) from None
-    sets = [list(inputs)] if inputs else []
-    sets += [[e.strip() for e in text.split(";") if e.strip()] for text in more]
-    request = Request(
+    request = request_of(
         model,
-        sets,
-        _MODES[mode],
-        dtype,
-        batch,
-        sequence,
-        cache,
-        overrides,
-        python,
-        time_limit,
-        memory_limit,
+        inputs,
+        more,
+        mode,
+        dtype=dtype,
+        batch=batch,
+        sequence=sequence,
+        cache=cache,
+        overrides=overrides,
+        python=python,
+        seconds=time_limit,
+        megabytes=memory_limit,
     )
     root = root_for_model(model)
     record_in = folder_for(record, root)
-    click.echo(f"neuronport: {terminal(statement(request, xla_python))}", err=True)
+    say(statement(request, xla_python))
     try:
         captured, lowering = measured(request, xla_python)
     except (RecordError, XlaEnvironmentError) as error:
         first, _, rest = str(error).partition("\n")
-        click.echo(f"neuronport: {terminal(first)}", err=True)
+        say(first)
         for line in rest.splitlines():
             click.echo(terminal(line), err=True)
         raise SystemExit(3) from None
@@ -206,8 +160,7 @@ def command(
             with open(path, "w", encoding="utf-8", newline="\n") as stream:
                 stream.write(reports.named(name)(result))
         except OSError as error:
-            click.echo(f"neuronport: {terminal(path)}: {error.strerror}", err=True)
-            raise SystemExit(2) from None
+            stop(f"{path}: {error.strerror}")
     if record_in:
         from neuronport.records import Snapshot
         from neuronport.rulebook.load import rulebook
@@ -218,10 +171,3 @@ def command(
     if not captured.graphs:
         raise SystemExit(3)
     raise SystemExit(1 if any(result.fails(f) for f in result.findings) else 0)
-
-
-def _file(text: str) -> tuple[str, str]:
-    name, separator, path = text.partition("=")
-    if not separator or not path or name not in _forms():
-        raise click.UsageError(f"{text!r}: write FORMAT=FILE, with one of {', '.join(_forms())}")
-    return name, path

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from neuronport.cli._outputs import stop
 from neuronport.cli._record import record_option
 
 
@@ -119,9 +120,9 @@ def command(
             dict.fromkeys(resolve(w) for w in (list(target) or settings.get("target", [])))
         ) or [default_target()]
     except (TargetError, config.ConfigError) as error:
-        _stop(str(error), 2)
+        stop(str(error), 2)
     if scaffold and scaffold not in scaffolds():
-        _stop(f"--scaffold {scaffold}: there is one for {', '.join(scaffolds())}", 2)
+        stop(f"--scaffold {scaffold}: there is one for {', '.join(scaffolds())}", 2)
     if revisions:
         _churn(revisions, named[0], targets, form, record)
     selection = Selection(
@@ -135,14 +136,14 @@ def command(
     try:
         workspace = open_workspace(named, **choice)
     except NamedPathError as error:
-        _stop(str(error), 3)
+        stop(str(error), 3)
     if mode == "write" and not out and not allow_dirty:
         try:
             changed = writing.dirty(workspace.root, [])
         except OSError as error:
-            _stop(f"{error}; --allow-dirty writes all the same", 2)
+            stop(f"{error}; --allow-dirty writes all the same", 2)
         if changed:
-            _stop(
+            stop(
                 f"{len(changed)} uncommitted changes ({', '.join(changed[:3])} …); commit them, so "
                 "that the port can be told from them and undone, or pass --allow-dirty",
                 2,
@@ -198,7 +199,7 @@ def command(
         click.echo(f"neuronport: stopped; {len(written)} files are written, all whole", err=True)
         raise SystemExit(130) from None
     except (WorkspaceError, OSError) as error:
-        _stop(str(error), 2)
+        stop(str(error), 2)
     body = ""
     if form == "json" or record_in:
         body = _json({**_as_json(plan, written), "churn": counted})
@@ -231,9 +232,9 @@ def _churn(words: str, folder: str, targets: Sequence[Any], form: str, record: s
     try:
         before, after = sides(words, folder, targets)
     except RevisionError as error:
-        _stop(str(error), 2)
+        stop(str(error), 2)
     except NamedPathError as error:
-        _stop(str(error), 3)
+        stop(str(error), 3)
     result = churn(before, after)
     if form == "json":
         click.echo(_json(result.as_json()))
@@ -339,10 +340,3 @@ def _summary(plan: Any, written: Sequence[str], writes: object) -> None:
             say(f"      - {way}")
     if len(by_hand) > 40:
         say(f"  … and {len(by_hand) - 40} more; --format json lists all")
-
-
-def _stop(message: str, code: int) -> Any:
-    from neuronport.reporting.escape import terminal
-
-    click.echo(f"neuronport: {terminal(message)}", err=True)
-    raise SystemExit(code)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
+from neuronport.cli._outputs import Named, named_files, output_option, say, stop
 from neuronport.cli._record import record_option
 
 
@@ -16,15 +17,6 @@ def _forms() -> list[str]:
     from neuronport.portability.reports import forms
 
     return forms()
-
-
-class _Form(click.ParamType[str]):
-    name = "format"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        if value not in _forms():
-            self.fail(f"{value!r} is not one of {', '.join(_forms())}", param, ctx)
-        return str(value)
 
 
 @click.command("portability", short_help="Say which of source, artifact and performance holds.")
@@ -62,16 +54,13 @@ class _Form(click.ParamType[str]):
     help="For each process of --roundtrip.",
 )
 @click.option(
-    "--format", "form", type=_Form(), default="text", help="text (default), json, markdown."
+    "--format",
+    "form",
+    type=Named("format", _forms),
+    default="text",
+    help="text (default), json, markdown.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT=FILE",
-    help="Also write; repeatable.",
-)
+@output_option()
 @click.option("--no-config", is_flag=True, help="Read no pyproject.toml or neuronport.toml.")
 @record_option
 def command(
@@ -109,9 +98,9 @@ def command(
     from neuronport.portability.contract import read as read_contract
 
     if not os.path.exists(path):
-        _stop(f"{path}: no such file or folder", 3)
+        stop(f"{path}: no such file or folder", 3)
     root = path if os.path.isdir(path) else os.path.dirname(path) or "."
-    files = [_file(o) for o in outputs]
+    files = named_files(outputs, _forms())
     contract = None
     settings = config.Config()
     try:
@@ -120,28 +109,28 @@ def command(
         if settings.get("contract") is not None:
             contract = read_contract(settings.get("contract"), settings.file)
     except (config.ConfigError, ContractError) as error:
-        _stop(str(error), 2)
+        stop(str(error), 2)
     record_in = folder_for(record, root)
     named = folder or os.path.normpath(os.path.join(root, stored.DEFAULT_FOLDER))
     found = stored.load(named)
     if folder and not found.exists:
-        _stop(f"{folder}: no such folder", 2)
+        stop(f"{folder}: no such folder", 2)
     given = []
     unread = False
     for file in runs:
         run = stored.read(file)
         if isinstance(run, stored.Problem):
-            _say(f"{run}; see schemas/run.json")
+            say(f"{run}; see schemas/run.json")
             unread = True
         elif run.kind != "run":
-            _say(f"{file}: a record of {run.kind}, not of a run; see schemas/run.json")
+            say(f"{file}: a record of {run.kind}, not of a run; see schemas/run.json")
             unread = True
         else:
             given.append(run)
             try:
                 measured.read(run.body, run.file)
             except measured.RunError as error:
-                _say(f"{error}; see schemas/run.json")
+                say(f"{error}; see schemas/run.json")
                 unread = True
     trips = _trips(checkpoints, python, time_limit)
     unread = unread or any(t.status == "unreadable" for t in trips)
@@ -153,7 +142,7 @@ def command(
             with open(target, "w", encoding="utf-8", newline="\n") as stream:
                 stream.write(reports.named(output)(result))
         except OSError as error:
-            _stop(f"{target}: cannot be written: {error.strerror}", 2)
+            stop(f"{target}: cannot be written: {error.strerror}", 2)
     if record_in:
         inputs = [s.file for s in result.sources if s.file]
         inputs += [f for t in trips for f in t.files]
@@ -170,33 +159,15 @@ def _trips(checkpoints: Sequence[str], python: str, seconds: int) -> list[Any]:
 
     trips = []
     for checkpoint in checkpoints:
-        _say(f"reads {checkpoint} without running it, saves it again in a temporary folder")
+        say(f"reads {checkpoint} without running it, saves it again in a temporary folder")
         trip = roundtrip(checkpoint, python=python, seconds=seconds)
         if trip.problem:
-            _say(f"{checkpoint}: {trip.problem}{'; ' if trip.remedy else ''}{trip.remedy}")
+            say(f"{checkpoint}: {trip.problem}{'; ' if trip.remedy else ''}{trip.remedy}")
         trips.append(trip)
     return trips
-
-
-def _file(text: str) -> tuple[str, str]:
-    name, separator, path = text.partition("=")
-    if not separator or not path or name not in _forms():
-        raise click.UsageError(f"{text!r}: write FORMAT=FILE, with one of {', '.join(_forms())}")
-    return name, path
 
 
 def _write(text: str, stream: Any) -> None:
     from neuronport.reporting.output import write
 
     write([text], stream)
-
-
-def _say(text: str) -> None:
-    from neuronport.reporting.escape import terminal
-
-    click.echo(f"neuronport: {terminal(text)}", err=True)
-
-
-def _stop(message: str, code: int) -> NoReturn:
-    _say(message)
-    raise SystemExit(code)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
+
+from neuronport.cli._outputs import named_files, output_option, say, stop
 
 if TYPE_CHECKING:
     from neuronport.reporting.joined.model import Report
@@ -25,13 +27,8 @@ FORMATS = ("html", "markdown", "json")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), help="What goes to stdout, in place of a file."
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT=FILE",
-    help="Write a format to a file; repeatable. Default: html=report.html beside the records.",
+@output_option(
+    "Write a format to a file; repeatable. Default: html=report.html beside the records."
 )
 def command(folder: str, against: str | None, form: str | None, outputs: tuple[str, ...]) -> None:
     """Join the records that `audit`, `graph`, `port`, `compile` and `portability` left with
@@ -47,29 +44,26 @@ def command(folder: str, against: str | None, form: str | None, outputs: tuple[s
       3  there is no record
     """
     from neuronport.records import load
-    from neuronport.reporting.escape import terminal
     from neuronport.reporting.joined.model import build
 
-    files = [_file(text) for text in outputs]
+    files = named_files(outputs, FORMATS)
     records = load(_records(folder))
     if not any(True for _ in records) and not records.problems:
-        _stop(
+        stop(
             f"{records.folder}: there is no record; make one with `neuronport audit PATH --record`",
             3,
         )
     earlier = load(_records(against)) if against is not None else None
     if earlier is not None and not any(True for _ in earlier):
-        _stop(f"--against {earlier.folder}: there is no record", 3)
+        stop(f"--against {earlier.folder}: there is no record", 3)
     report = build(records, earlier)
     if form is None and not files:
         files = [("html", os.path.join(records.folder, "report.html"))]
     for name, path in files:
         _write(path, _render(name, report))
-        click.echo(f"neuronport: {name} report in {terminal(path)}", err=True)
+        say(f"{name} report in {path}")
     for problem in report.data["records"]["problems"]:
-        click.echo(
-            f"neuronport: {terminal(problem['file'])}: {terminal(problem['reason'])}", err=True
-        )
+        say(f"{problem['file']}: {problem['reason']}")
     if form is not None:
         from neuronport.reporting.output import write
 
@@ -102,18 +96,4 @@ def _write(path: str, chunks: Iterator[str]) -> None:
     try:
         atomic_write(path, "".join(chunks).encode("utf-8", "backslashreplace"))
     except (OSError, WorkspaceError) as error:
-        _stop(f"{path}: {getattr(error, 'strerror', None) or error}", 2)
-
-
-def _file(text: str) -> tuple[str, str]:
-    name, separator, path = text.partition("=")
-    if not separator or not path or name not in FORMATS:
-        raise click.UsageError(f"{text!r}: write FORMAT=FILE, with one of {', '.join(FORMATS)}")
-    return name, path
-
-
-def _stop(message: str, status: int) -> NoReturn:
-    from neuronport.reporting.escape import terminal
-
-    click.echo(f"neuronport: {terminal(message)}", err=True)
-    raise SystemExit(status)
+        stop(f"{path}: {getattr(error, 'strerror', None) or error}", 2)

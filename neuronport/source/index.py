@@ -19,7 +19,6 @@ from neuronport.readers.python.facts import (
     made,
     module_id,
 )
-from neuronport.spool import Summaries
 from neuronport.workspace import Modules
 
 _MAX_HOPS = 24
@@ -197,13 +196,6 @@ class Call(NamedTuple):
     """Indices into the guards of the module that calls."""
 
 
-class Frozen(NamedTuple):
-    """What the reader keeps of one module for all others."""
-
-    summary: bytes
-    calls: bytes
-
-
 class TreeIndex:
     """All modules of a tree by their ids (``@pkg.mod``), and what import names mean in them."""
 
@@ -246,16 +238,11 @@ class TreeIndex:
         return name in self._frozen
 
     def _summary(self, name: str) -> bytes | None:
-        return self._part(name, 0) if name in self._frozen else None
+        frozen = self._frozen.get(name)
+        return None if frozen is None else frozen[0]
 
     def _calls(self, name: str) -> bytes:
-        return self._part(name, 1)
-
-    def _part(self, name: str, which: int) -> bytes:
-        frozen = self._frozen
-        if isinstance(frozen, Summaries):
-            return frozen.part(name, which)
-        return frozen[name][which]
+        return self._frozen[name][1]
 
     def in_tree(self, dotted: str) -> bool:
         return dotted[:1] == "@"

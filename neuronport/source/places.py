@@ -43,14 +43,6 @@ def entry(event: Event, view: ModuleView) -> str:
     return f"{scope.qualname} is called from outside the tree"
 
 
-def in_module_init(event: Event, view: ModuleView) -> bool:
-    """Whether a place builds a ``torch.nn.Module``: what is made there runs in forward."""
-    scope = view.facts.scopes[view.ctx(event).scope]
-    return bool(
-        scope.kind == "function" and scope.owner and view.kinds.is_module_class(scope.owner)
-    )
-
-
 def on_device(value: Value, view: ModuleView) -> bool:
     """Whether a value was moved to, or made on, something other than the CPU, as far as written."""
     seen = 0

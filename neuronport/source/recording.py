@@ -116,10 +116,12 @@ class RecordingIndex(TreeIndex):
         return found
 
     def _summary(self, name: str) -> bytes:
-        return self._part(name, 0) if name in self._frozen else self._kept.summary(name)
+        frozen = self._frozen.get(name)
+        return self._kept.summary(name) if frozen is None else frozen[0]
 
     def _calls(self, name: str) -> bytes:
-        return self._part(name, 1) if name in self._frozen else self._kept.calls(name)
+        frozen = self._frozen.get(name)
+        return self._kept.calls(name) if frozen is None else frozen[1]
 
     # ---- questions ----------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ def test_one_reads_what_another_wrote(tmp_path):
     held = Summaries(reader, places)
     assert held["@a"] == (b"summary", b"")
     assert held["@b"] == (b"x", b"y")
-    assert held.part("@b", 1) == b"y"
+    assert held["@b"][1] == b"y"
     assert "@c" not in held
     assert sorted(held) == ["@a", "@b"]
 

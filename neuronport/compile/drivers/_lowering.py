@@ -10,6 +10,7 @@ from typing import Any
 from neuronport.compile.job import Job
 from neuronport.compile.result import Input, Place
 from neuronport.graph import source
+from neuronport.graph.lowering.calls import neutral
 from neuronport.graph.record import Graph, Record
 from neuronport.xla_environment import Done, XlaPython, run
 
@@ -65,11 +66,7 @@ def lower(
 ) -> Lowered:
     """Raises XlaEnvironmentError: the interpreter cannot be started."""
     request = {
-        "graph": {
-            "inputs": data["inputs"],
-            "nodes": data["nodes"],
-            "outputs": [*data["outputs"], *data.get("gradients", ())],
-        },
+        "graph": neutral(data),
         "values": str(values.absolute()),
         "hlo": str(hlo.absolute()) if hlo else "",
         "run": and_run,

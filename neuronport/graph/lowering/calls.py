@@ -40,16 +40,21 @@ def lower(
             graphs.append(GraphLowering(graph.title, graph.mode, {}, why=data["unvalued"]))
             continue
         request = {
-            "graph": {
-                "inputs": data["inputs"],
-                "nodes": data["nodes"],
-                "outputs": [*data["outputs"], *data.get("gradients", ())],
-            },
+            "graph": neutral(data),
             "values": str(values.absolute()),
             "whole": whole,
         }
         graphs.append(_graph(graph.title, graph.mode, request, python, seconds, megabytes))
     return Lowering(versions, tuple(graphs))
+
+
+def neutral(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a worker needs of a graph of a record; gradients are outputs too."""
+    return {
+        "inputs": data["inputs"],
+        "nodes": data["nodes"],
+        "outputs": [*data["outputs"], *data.get("gradients", ())],
+    }
 
 
 def _graph(

@@ -5,20 +5,13 @@ A form has ``render(result) -> str``.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
+from neuronport.reporting.forms import Forms
 
-def forms() -> list[str]:
-    """Names of the forms."""
-    return sorted(
-        i.name.rstrip("_") for i in pkgutil.iter_modules(__path__) if not i.name.startswith("_")
-    )
+if TYPE_CHECKING:
+    from neuronport.graph.result import GraphResult
 
-
-def named(name: str) -> Callable[[Any], str]:
-    module = {i.name.rstrip("_"): i.name for i in pkgutil.iter_modules(__path__)}[name]
-    render: Callable[[Any], str] = importlib.import_module(f"{__name__}.{module}").render
-    return render
+_FORMS: Forms[GraphResult] = Forms(__name__, __path__)
+forms = _FORMS.names
+named = _FORMS.named

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from neuronport import __version__
-from neuronport.graph.record import Graph, Node, site_json
+from neuronport.graph.record import Node, site_json
 from neuronport.graph.result import GraphResult
 from neuronport.graph.verdicts import Judged, NodeVerdicts
 
@@ -148,7 +148,3 @@ def _node(item: NodeVerdicts, cited: Any) -> dict[str, Any]:
             for target, stages in item.by_target.items()
         },
     }
-
-
-def graph_names(graphs: tuple[Graph, ...]) -> list[str]:
-    return [g.title for g in graphs]

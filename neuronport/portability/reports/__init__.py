@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from neuronport.portability.verdict import Portability
+from neuronport.reporting.forms import Forms
 
+if TYPE_CHECKING:
+    from neuronport.portability.verdict import Portability
 
-def forms() -> list[str]:
-    """Names of the forms."""
-    return sorted(
-        i.name.rstrip("_") for i in pkgutil.iter_modules(__path__) if not i.name.startswith("_")
-    )
-
-
-def named(name: str) -> Callable[[Portability], str]:
-    module = {i.name.rstrip("_"): i.name for i in pkgutil.iter_modules(__path__)}[name]
-    render: Callable[[Portability], str] = importlib.import_module(f"{__name__}.{module}").render
-    return render
+_FORMS: Forms[Portability] = Forms(__name__, __path__)
+forms = _FORMS.names
+named = _FORMS.named

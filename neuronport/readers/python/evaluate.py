@@ -1105,33 +1105,15 @@ class _Reader:
                         )
                     )
                     hit = False
-                if func_value[1][:1] == "@" or func_value[1].partition(".")[0] in self.tree_roots:
-                    self.calls.append(
-                        (
-                            func_value,
-                            a[:_MAX_ARGS],
-                            k[:_MAX_ARGS],
-                            node.lineno,
-                            self.loops,
-                            self.guards,
-                        )
-                    )
+                in_tree = dotted[:1] == "@" or dotted.partition(".")[0] in self.tree_roots
             elif tag == "attr":
                 if method in self.methods:
                     self.emit(_event("method", self.span(node), self.ctx(), method, receiver, a, k))
                     hit = False
-                if receiver is not None and receiver[0] == "self":
-                    self.calls.append(
-                        (
-                            func_value,
-                            a[:_MAX_ARGS],
-                            k[:_MAX_ARGS],
-                            node.lineno,
-                            self.loops,
-                            self.guards,
-                        )
-                    )
-            elif tag in ("star", "v", "self", "param"):
+                in_tree = receiver is not None and receiver[0] == "self"
+            else:
+                in_tree = tag in ("star", "v", "self", "param")
+            if in_tree:
                 self.calls.append(
                     (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops, self.guards)
                 )
