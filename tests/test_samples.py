@@ -119,3 +119,26 @@ def test_every_expected_line_is_there(labels: Path) -> None:
     for path, text, any_of in rows:
         assert text in (sample / path).read_text(encoding="utf-8"), (path, text)
         assert any_of == "-" or set(any_of.split()) <= known, (path, text)
+
+
+def test_the_first_command_installs_what_the_traced_model_imports() -> None:
+    """Nothing else is there in the fresh environment that it makes."""
+    folder = SAMPLES / "gpt_trainer"
+    pending, seen, needed = [SAMPLES / "gpt_trainer_traced.py"], set(), set()
+    while pending:
+        file = pending.pop()
+        seen.add(file)
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for root in {name.partition(".")[0] for name in names}:
+                own = folder / f"{root}.py"
+                if own.is_file():
+                    pending += [own] if own not in seen else []
+                elif root not in sys.stdlib_module_names:
+                    needed.add(root)
+    text = (SAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    command = next(line for line in text.splitlines() if "samples/tour.sh" in line)
+    assert "'.[graph]'" in command  # which brings torch
+    assert "numpy" in needed
+    assert needed - {"torch"} <= set(command.split())

@@ -332,7 +332,7 @@ def _summary(plan: Any, written: Sequence[str], writes: object) -> None:
             f"{len(plan.left)} findings left: "
             + ", ".join(f"{n} {r}" for r, n in sorted(reasons.items()))
         )
-    by_hand = [x for x in plan.left if x.reason != "cuda-only"]
+    by_hand = [x for x in plan.left if x.reason not in ("cuda-only", "done")]
     for item in by_hand[:40]:
         place = item.finding.location
         say(f"  {place.path}:{place.line}: {item.finding.rule}: {item.says}")
