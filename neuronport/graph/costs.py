@@ -124,6 +124,8 @@ class Fit:
 
     chip: Chip
     graph: str
+    mode: str
+    """``inference`` or ``training``."""
     degree: int | None
     """The smallest allowed number of parts whose share fits a core; ``None``: none does."""
     stated: bool
@@ -349,6 +351,7 @@ def _fit(chip: Chip, model: ModelCost, cost: GraphCost) -> Fit:
     return Fit(
         chip,
         cost.graph,
+        cost.mode,
         degree,
         bool(chip.tensor_parallel),
         need,

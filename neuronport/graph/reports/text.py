@@ -153,6 +153,7 @@ def _costs(result: GraphResult) -> str:
         (
             fit.chip.title,
             terminal(fit.graph),
+            fit.mode,
             size(fit.need),
             size(fit.chip.memory_per_core),
             _degree(fit.degree, fit.stated),
@@ -168,6 +169,7 @@ def _costs(result: GraphResult) -> str:
         headers=(
             "chip",
             "graph",
+            "mode",
             "needs at least",
             "memory per core",
             "cores at least",
@@ -179,10 +181,10 @@ def _costs(result: GraphResult) -> str:
     for cost in result.costs:
         if cost.risks:
             words = ", ".join(f"{n} {d}" for d, n in cost.risks.items())
-            notes.append(f"{terminal(cost.graph)}: tensors of risky dtypes: {words}")
+            notes.append(f"{terminal(cost.graph)}, {cost.mode}: tensors of risky dtypes: {words}")
         if cost.constants:
             notes.append(
-                f"{terminal(cost.graph)}: {cost.constants} constants baked in"
+                f"{terminal(cost.graph)}, {cost.mode}: {cost.constants} constants baked in"
                 f" ({size(cost.constant_bytes)})"
             )
     return "\n".join([table, *notes])
