@@ -55,7 +55,7 @@ def _source(data: Json) -> Iterator[dict[str, Any]]:
         yield _row(
             "Whether the findings marked “possible” are so",
             "The code around them was not understood well enough to be sure.",
-            "Look at each; they are the last wave of the plan.",
+            "Look at each; those of no surer cause are the last wave of the plan.",
             number=audit["possible"],
         )
     weak = sum(r["number"] for r in audit["evidence"] if r["kind"] in ("inferred", "none"))

@@ -33,7 +33,7 @@ WAVES = (
     Wave(
         "run",
         "Make it run on the chip",
-        "These places raise, do not compile, or leave the program or an operator on the host CPU.",
+        "Each cause has a place that raises, does not compile, or leaves the program or an operator on the host CPU; its other places may only name CUDA.",
         (Verdict.BREAKS, Verdict.FALLS_BACK),
     ),
     Wave(
@@ -45,7 +45,7 @@ WAVES = (
     Wave(
         "speed",
         "Make it fast",
-        "These places compile anew, wait for the host or use the device badly in every step.",
+        "Each cause has a place that compiles anew, waits for the host or uses the device badly in every step.",
         (Verdict.RECOMPILES, Verdict.SYNCS, Verdict.SLOW),
     ),
     Wave(
