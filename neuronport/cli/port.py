@@ -308,6 +308,7 @@ def _change(change: Any) -> dict[str, Any]:
 
 
 def _summary(plan: Any, written: Sequence[str], writes: object) -> None:
+    from neuronport.codemods.engine.model import DONE, KEPT_FOR_CUDA
     from neuronport.reporting.escape import terminal
 
     def say(text: str) -> None:
@@ -332,7 +333,7 @@ def _summary(plan: Any, written: Sequence[str], writes: object) -> None:
             f"{len(plan.left)} findings left: "
             + ", ".join(f"{n} {r}" for r, n in sorted(reasons.items()))
         )
-    by_hand = [x for x in plan.left if x.reason not in ("cuda-only", "done")]
+    by_hand = [x for x in plan.left if x.reason not in (KEPT_FOR_CUDA, DONE)]
     for item in by_hand[:40]:
         place = item.finding.location
         say(f"  {place.path}:{place.line}: {item.finding.rule}: {item.says}")

@@ -4,7 +4,9 @@ Lines are those of text files. A line is *changed* where removed and added lines
 one hunk of a file's diff, *moved* where a removed line comes back elsewhere in the same file or in
 another changed file (blank lines and lines of two characters do not count as moved), else *added*
 or *removed*. Findings are those of the audit of both trees: converted are those that are gone from
-files that are still there. Divergence is the code-base investigation's: the mean Jaccard distance
+files that are still there. What is left is told apart as the port tells it: what it would still
+write, what it keeps for CUDA, what is done already, and what is left to people; only what asks for
+something costs hours. Divergence is the code-base investigation's: the mean Jaccard distance
 between the sets of lines that each pair of platforms uses.
 """
 
@@ -18,7 +20,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from neuronport.audit import parse
-from neuronport.findings import Effort, Finding
+from neuronport.codemods.engine.model import (
+    DONE,
+    KEPT_FOR_CUDA,
+    STANDINGS,
+    TO_PEOPLE,
+    TO_REVIEW,
+    TO_WRITE,
+)
+from neuronport.findings import Effort, Finding, FixSafety
 from neuronport.workspace import (
     Undecodable,
     Workspace,
@@ -36,6 +46,8 @@ HOURS: Mapping[Effort, tuple[float, float]] = {
     Effort.REDESIGN: (40.0, 200.0),
 }
 """What each word of effort stands for per cause, in hours of a person: conventions, not measured."""
+_FREE = frozenset({"kept_for_cuda", "done", "not_selected"})
+_BY_REASON = {KEPT_FOR_CUDA: "kept_for_cuda", DONE: "done"}
 
 
 @dataclass(slots=True)
@@ -94,6 +106,16 @@ class Side:
     texts: Mapping[str, str]
     findings: Sequence[Finding]
     references: Sequence[Finding] = ()
+    standings: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprint of a finding → how it stands; what is missing is left to people."""
+
+    def standing(self, finding: Finding) -> str:
+        return self.standings.get(finding.fingerprint, TO_PEOPLE)
+
+    def safety(self, finding: Finding) -> str:
+        """How the port would write it in this tree."""
+        known = {TO_WRITE: str(FixSafety.SAFE), TO_REVIEW: str(FixSafety.REVIEW)}
+        return known.get(self.standing(finding), str(FixSafety.MANUAL))
 
 
 @dataclass(slots=True)
@@ -110,6 +132,8 @@ class Churn:
     by_area: dict[str, dict[str, int]] = field(default_factory=dict)
     by_safety: dict[str, dict[str, int]] = field(default_factory=dict)
     new_findings: int = 0
+    left_as: dict[str, int] = field(default_factory=dict)
+    """How what is left or new stands; the numbers add up to both."""
     remaining_hours: tuple[float, float] = (0.0, 0.0)
     device_lines: dict[str, dict[str, int]] = field(default_factory=dict)
     divergence: dict[str, float] = field(default_factory=dict)
@@ -143,6 +167,7 @@ class Churn:
                 "converted": self.converted,
                 "left": self.left,
                 "new": self.new_findings,
+                "left_as": self.left_as,
                 "share_converted": _share(self.converted, references),
                 "by_rule": self.by_rule,
                 "by_area": self.by_area,
@@ -151,8 +176,8 @@ class Churn:
             "remaining_hours": {
                 "low": round(self.remaining_hours[0], 2),
                 "high": round(self.remaining_hours[1], 2),
-                "basis": "one cause per rule and file, by the rule's word of effort; conventions, "
-                "not measured",
+                "basis": "what is not kept for CUDA, done or not selected: one cause per rule and file, by "
+                "the rule's word of effort; conventions, not measured",
             },
             "device_lines": self.device_lines,
             "divergence": self.divergence,
@@ -184,9 +209,23 @@ def of_plan(project: Any, plan: Any) -> Churn:
     findings = project.part.findings
     left = [f for f in findings if f.fingerprint not in done]
     references = project.part.references
+    standings = standings_of(plan, findings)
     return churn(
-        Side("before", before, findings, references), Side("after", after, left, references)
+        Side("before", before, findings, references, standings),
+        Side("after", after, left, references, standings),
     )
+
+
+def standings_of(plan: Any, findings: Iterable[Finding]) -> dict[str, str]:
+    """How each finding stands by a plan of the port."""
+    found = {f.fingerprint: "not_selected" for f in findings}
+    found |= {f.fingerprint: TO_WRITE for f in plan.converted}
+    for change in (*plan.held_back, *plan.changes):
+        safe = change.safety is FixSafety.SAFE
+        found[change.finding.fingerprint] = TO_WRITE if safe else TO_REVIEW
+    for rest in plan.left:
+        found[rest.finding.fingerprint] = _BY_REASON.get(rest.reason, TO_PEOPLE)
+    return found
 
 
 # ---- lines ----------------------------------------------------------------------------------------
@@ -271,31 +310,33 @@ def churn(before: Side, after: Side) -> Churn:
         result.total.add(file.lines)
     old, new = _by_key(before.findings), _by_key(after.findings)
     by_path = {f.path: f for f in files}
+    standing = Counter(after.standing(f) for f in after.findings)
+    result.left_as = {name: standing[name] for name in STANDINGS}
     for key in sorted({*old, *new}):
         was, now = old.get(key, []), new.get(key, [])
         if not was:
             result.new_findings += len(now)
             continue
         left = min(len(was), len(now))
+        result.new_findings += len(now) - left
         if key[0] not in after.texts:
             # The file is gone: its references were removed, not converted.
             continue
-        converted = len(was) - left
-        result.new_findings += max(0, len(now) - len(was))
-        sample = was[0]
-        safety = str(sample.fix.safety) if sample.fix else "manual"
-        for table, name in (
-            (result.by_rule, sample.rule),
-            (result.by_area, sample.area),
-            (result.by_safety, safety),
-        ):
-            row = table.setdefault(name, {"converted": 0, "left": 0})
-            row["converted"] += converted
-            row["left"] += left
+        stays = {f.fingerprint for f in now}
+        # What is known again is left; of what is not, first what the port would not write.
+        was.sort(key=lambda f: (f.fingerprint not in stays, before.safety(f) != "manual"))
+        for number, finding in enumerate(was):
+            word = "left" if number < left else "converted"
+            for table, name in (
+                (result.by_rule, finding.rule),
+                (result.by_area, finding.area),
+                (result.by_safety, before.safety(finding)),
+            ):
+                table.setdefault(name, {"converted": 0, "left": 0})[word] += 1
         if key[0] in by_path:
-            by_path[key[0]].converted += converted
+            by_path[key[0]].converted += len(was) - left
             by_path[key[0]].left += left
-    result.remaining_hours = remaining(after.findings)
+    result.remaining_hours = remaining(f for f in after.findings if after.standing(f) not in _FREE)
     for name, side in (("before", before), ("after", after)):
         platforms = platform_lines(side)
         cuda, neuron = platforms["cuda"], platforms["neuron"]
@@ -448,6 +489,7 @@ def as_text(result: Churn) -> str:
         f"bytes       {lines['bytes_changed']}; {base['share_of_bytes']:.1%} of {base['bytes_before']}",
         f"references  {references['converted']} converted, {references['left']} left "
         f"({references['share_converted']:.1%}), {references['new']} new",
+        "of those    " + standings_text(references["left_as"]),
         f"left to do  {data['remaining_hours']['low']:g} to {data['remaining_hours']['high']:g} hours "
         f"({data['remaining_hours']['basis']})",
         "divergence  "
@@ -460,7 +502,7 @@ def as_text(result: Churn) -> str:
         )
     for title, table in (
         ("by area", result.by_area),
-        ("by safety", result.by_safety),
+        ("by safety, as the port would have written it before", result.by_safety),
         ("by rule", result.by_rule),
     ):
         out.append(f"{title}:")
@@ -474,3 +516,9 @@ def as_text(result: Churn) -> str:
             f"{file.converted} converted, {file.left} left"
         )
     return "\n".join(out) + "\n"
+
+
+def standings_text(left_as: Mapping[str, int]) -> str:
+    """How what is left or new stands, in words."""
+    said = [f"{n} {STANDINGS[name]}" for name, n in left_as.items() if n]
+    return ", ".join(said) or "nothing is left"

@@ -15,7 +15,7 @@ from typing import Any
 
 from neuronport.codemods import codemods, device_seam
 from neuronport.codemods.engine import patterns
-from neuronport.codemods.engine.model import Change, Edit, Left, seam
+from neuronport.codemods.engine.model import DONE, Change, Edit, Left, seam
 from neuronport.codemods.engine.project import Project
 from neuronport.codemods.engine.source import Source
 from neuronport.findings import Confidence, Finding, FixSafety
@@ -190,10 +190,20 @@ def _gate(finding: Finding, source: Source, project: Project, state: Any) -> Any
         inside = _inside(source, project, [parent.body])
         if {f.rule for f in inside} - _MOVES:
             return _together(finding, source, project, state, edits, inside, FixSafety.SAFE)
+        if _is_move(parent.orelse):
+            return Left(finding, DONE, "the other branch moves it to any other device", ())
         return Left(finding, "by-hand", "the other branch is for every other device", ways)
     if not isinstance(parent, ast.If) or parent.test is not top:
         return Left(finding, "by-hand", "what depends on the answer is not followed", ways)
     return _guard(finding, source, project, state, edits, parent.body)
+
+
+def _is_move(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "to"
+    )
 
 
 def _guard(

@@ -177,6 +177,25 @@ def _change(finding: Finding, edits: tuple[Edit, ...]) -> Change:
     return Change(finding, "distributed", FixSafety.SAFE, TITLE, edits)
 
 
+def _assigned(source: Source, name: ast.Name) -> ast.expr:
+    """The condition that a variable is chosen by, where nothing else in the file sets it; else the
+    variable."""
+    stored = [
+        n
+        for n in source.nodes
+        if isinstance(n, ast.Name) and n.id == name.id and isinstance(n.ctx, ast.Store)
+    ]
+    if len(stored) == 1:
+        parent = source.parent(stored[0])
+        if (
+            isinstance(parent, ast.Assign)
+            and parent.targets == stored
+            and isinstance(parent.value, ast.IfExp)
+        ):
+            return parent.value
+    return name
+
+
 def _device_ids(finding: Finding, source: Source) -> Any:
     call = source.at(finding, ast.Call)
     if call is None:
@@ -189,6 +208,8 @@ def _device_ids(finding: Finding, source: Source) -> Any:
         value = word.value if word is not None else call.args[i] if len(call.args) > i else None
         if value is None or (isinstance(value, ast.Constant) and value.value is None):
             continue
+        if isinstance(value, ast.Name):
+            value = _assigned(source, value)
         if not isinstance(value, ast.List | ast.Name | ast.Attribute | ast.Subscript | ast.Call):
             # Already conditional: somebody has thought about it.
             return Left(

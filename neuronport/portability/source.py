@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neuronport.codemods.engine.model import TO_PEOPLE
 from neuronport.findings import Confidence, Level, Role, Verdict
 from neuronport.portability import verdict as words
 from neuronport.portability.runs import Run
@@ -257,12 +258,14 @@ def _churn(
         figures["divergence"] = dict(churn["divergence"])
         figures["device_lines"] = dict(churn["device_lines"])
         verb = "would convert" if shown else "converted"
+        people = references.get("left_as", {}).get(TO_PEOPLE)
+        to_people = "" if people is None else f" ({people} of them or of new ones to people)"
         sides = [k for k in ("before", "after") if k in churn["divergence"]]
         divergence = ", ".join(f"{churn['divergence'][k]:.3f} {k}" for k in sides)
         because.append(
             Ground(
                 f"a port {verb} {references['converted']} references and leaves "
-                f"{references['left']}; it touches {base['files_touched']} of {base['files']} files "
+                f"{references['left']}{to_people}; it touches {base['files_touched']} of {base['files']} files "
                 f"and {base['share_of_lines']:.1%} of the lines; code divergence {divergence}",
                 record.file,
             )

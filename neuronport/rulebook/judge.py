@@ -226,6 +226,8 @@ class Judge:
         unreached: Related | None = None,
     ) -> Finding | None:
         by_target: dict[str, TargetVerdict] = {}
+        # What another branch places runs all the same; in one expression there is nothing to write.
+        placed = guard is not None and places.placed_otherwise(event, guard, view)
         for target in self.targets:
             if hit.paths and target.path not in hit.paths:
                 continue
@@ -245,7 +247,9 @@ class Judge:
                 if skipped and not verdict.is_reference:
                     guarded = spec.guarded.get(target.path)
                     verdict = guarded[0].verdict if guarded else Verdict.LOCKS_IN
-            nowhere = unreached is not None or (guard is not None and guard.kind == "decorator")
+            nowhere = (
+                unreached is not None or placed or (guard is not None and guard.kind == "decorator")
+            )
             if nowhere and not verdict.is_reference:
                 verdict = Verdict.LOCKS_IN  # a test that is skipped does not run on the CPU either
             evidence = spec.evidence_for(target.path)
@@ -278,7 +282,7 @@ class Judge:
                 *_guard_step(guard, view),
                 *((unreached,) if unreached is not None else ()),
             ),
-            fix=spec.fix,
+            fix=None if placed and guard is not None and guard.kind == "ifexp" else spec.fix,
             snippet=snippet(lines, hit.span.line),
         )
 

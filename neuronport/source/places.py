@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from neuronport.readers.python.facts import Event, Value
+from neuronport.readers.python.facts import Event, Guard, Value
 from neuronport.source.view import ModuleView
 
 _MAX_STEPS = 8
@@ -41,6 +41,26 @@ def entry(event: Event, view: ModuleView) -> str:
     if view.index.callers(f"{facts.module}.{scope.qualname}"):
         return ""
     return f"{scope.qualname} is called from outside the tree"
+
+
+def placed_otherwise(event: Event, guard: Guard, view: ModuleView) -> bool:
+    """Whether the other branch of a condition moves the same thing to a device that is not the CPU:
+    ``model.cuda() if device.type == "cuda" else model.to(device)``."""
+    if event.kind != "method" or event.name != "cuda":
+        return False
+    moved = view.text(event.value)
+    return any(
+        other.kind == "method"
+        and other.name == "to"
+        and other.args
+        and other.args[0] != ("const", "cpu")
+        and view.text(other.value) == moved
+        and any(
+            g.line == guard.line and g.polarity is not guard.polarity and g.test == guard.test
+            for g in view.guards(other)
+        )
+        for other in view.facts.events
+    )
 
 
 def on_device(value: Value, view: ModuleView) -> bool:

@@ -121,8 +121,57 @@ def test_between_revisions_and_folders(tmp_path: Path) -> None:
     assert {k: v for k, v in folders.items() if k not in ("before", "after")} == {
         k: v for k, v in data.items() if k not in ("before", "after")
     }
+    assert data["references"]["by_safety"] == {"safe": {"converted": 2, "left": 0}}
+    assert set(data["references"]["left_as"].values()) == {0}
     text = CliRunner().invoke(cli, ["port", str(repository), "--churn", "HEAD~1..HEAD"])
     assert "2 converted, 0 left (100.0%)" in text.stdout
+    assert "nothing is left" in text.stdout
+
+
+MIXED = (
+    "import torch\n"
+    "def f(device, x: torch.Tensor):\n"
+    "    x = x.cuda() if device.type == 'cuda' else x.to(device)\n"
+    "    g = torch.cuda.CUDAGraph()\n"
+    "    return x + torch.zeros(3, device='cuda')\n"
+)
+
+
+def test_what_is_left_is_told_apart_as_the_port_tells_it(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    plant(old, {"a.py": MIXED})
+    plant(new, {"a.py": MIXED})
+
+    def counted(*arguments: str) -> dict[str, object]:
+        done = CliRunner().invoke(cli, ["port", *arguments, "--format", "json", "--no-config"])
+        assert done.exit_code == 0, done.output
+        data = json.loads(done.stdout)
+        churn = data.get("churn", data)
+        jsonschema.validate(churn, SCHEMA)
+        references = churn["references"]
+        assert sum(references["left_as"].values()) == references["left"] + references["new"]
+        plain = {k: n for k, n in references["left_as"].items() if n}
+        return {"hours": churn["remaining_hours"]["high"], "safe": references["by_safety"]} | plain
+
+    # The gate and the place behind it ask nothing: CUDA keeps them, another branch is there.
+    before = counted("--churn", f"{old}..{new}")
+    nothing = {"kept_for_cuda": 1, "done": 1, "to_people": 1}
+    assert before == {
+        "hours": before["hours"],
+        "safe": {"safe": {"converted": 0, "left": 1}, "manual": {"converted": 0, "left": 3}},
+        "to_write": 1,
+        **nothing,
+    }
+    # The port says the same before it writes, and the churn says the same of what it wrote.
+    planned = counted(str(new), "--write")
+    assert planned["safe"] == {
+        "safe": {"converted": 1, "left": 0},
+        "manual": {"converted": 0, "left": 3},
+    }
+    assert planned.items() >= nothing.items()
+    assert "to_write" not in planned
+    assert counted("--churn", f"{old}..{new}") == planned
+    assert float(str(planned["hours"])) < float(str(before["hours"]))
 
 
 @pytest.mark.parametrize("words", ["HEAD", "nothing..HEAD", "--output=x..HEAD"])

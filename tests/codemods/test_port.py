@@ -298,3 +298,16 @@ def test_vendored_and_suppressed_code_stays(tmp_path: Path) -> None:
     _, plan = plan_for(tmp_path, review=True)
     assert plan.rewritten == []
     assert {x.reason for x in plan.left} <= {"vendored"}
+
+
+def test_device_ids_that_a_condition_chose_ask_nothing_of_anybody(tmp_path: Path) -> None:
+    code = (
+        "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+        "def main(rank, device, model: torch.nn.Module):\n"
+        '    ids = [rank] if device.type == "cuda" else None\n'
+        "    return DDP(model, device_ids=ids)\n"
+    )
+    plant(tmp_path, {"a.py": code, "b.py": code.replace("ids)", "ids)\nids = []")})
+    data = json.loads(run(str(tmp_path), "--format", "json").stdout)
+    reasons = {x["path"]: x["reason"] for x in data["left"] if x["rule"] == "ddp-device-ids"}
+    assert reasons == {"a.py": "cuda-only", "b.py": "needs-a-person"}

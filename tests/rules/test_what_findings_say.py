@@ -479,3 +479,18 @@ def test_a_name_is_no_tensor_where_nothing_has_to_do_with_pytorch(tmp_path: Path
         "import theano\ntt = theano.tensor\ndef f(tensor):\n    return tensor.tan() + tt.tan(1)\n"
     )
     assert not found(tmp_path, code, "operator-support")
+
+
+def test_what_the_other_branch_moves_too_does_not_stay_on_the_cpu(tmp_path: Path) -> None:
+    head = "import torch\ndef f(device, x: torch.Tensor):\n"
+    choice = "    return x.cuda(0) if device.type == 'cuda' else x.to({})\n"
+    (finding,) = found(tmp_path, head + choice.format("device"), "api/torch.Tensor.cuda")
+    assert finding.verdict.value == "locks-in"
+    assert finding.fix is None
+    (finding,) = found(tmp_path, head + choice.format("'cpu'"), "api/torch.Tensor.cuda")
+    assert finding.verdict.value == "falls-back"
+    branches = "    if device.type == 'cuda':\n        x = x.cuda()\n    else:\n        x = {}.to(device)\n"
+    (finding,) = found(tmp_path, head + branches.format("x"), "api/torch.Tensor.cuda")
+    assert finding.verdict.value == "locks-in"
+    (finding,) = found(tmp_path, head + branches.format("device"), "api/torch.Tensor.cuda")
+    assert finding.verdict.value == "falls-back"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -67,6 +67,20 @@ class Change:
 
     def names(self) -> set[str]:
         return {name for edit in self.edits for name in marks(edit.text)}
+
+
+KEPT_FOR_CUDA, DONE = "cuda-only", "done"
+"""Reasons for leaving a place that ask nothing of anybody."""
+TO_WRITE, TO_REVIEW, TO_PEOPLE = "to_write", "to_review", "to_people"
+STANDINGS: Mapping[str, str] = {
+    TO_PEOPLE: "left to people",
+    TO_WRITE: "the port would still write",
+    TO_REVIEW: "it would write with --review",
+    "kept_for_cuda": "kept for CUDA",
+    "done": "done already",
+    "not_selected": "not selected",
+}
+"""How findings stand after a port: each is one of these."""
 
 
 @dataclass(frozen=True, slots=True)

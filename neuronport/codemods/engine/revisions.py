@@ -10,8 +10,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from neuronport.codemods.churn import Side, texts_of
-from neuronport.pool import audit_python, processors
+from neuronport.codemods.churn import Side, standings_of, texts_of
+from neuronport.codemods.engine.plan import Options, make_plan
+from neuronport.codemods.engine.project import Project
+from neuronport.findings import FixSafety
 from neuronport.targets import Target
 from neuronport.workspace import open_workspace
 
@@ -41,9 +43,16 @@ def _side(name: str, folder: str, targets: Sequence[Target]) -> Side:
 
 def _audited(name: str, folder: str, targets: Sequence[Target]) -> Side:
     workspace = open_workspace([folder])
-    python = [f for f in workspace.files if f.kind in ("python", "stub")]
-    part = audit_python(python, targets, processors(), lambda _: None)
-    return Side(name, texts_of(workspace), part.findings, part.references)
+    project = Project(workspace, targets, lambda _: None)
+    plan = make_plan(project, Options(safeties=frozenset({FixSafety.SAFE, FixSafety.REVIEW})))
+    findings = project.part.findings
+    return Side(
+        name,
+        texts_of(workspace),
+        findings,
+        project.part.references,
+        standings_of(plan, findings),
+    )
 
 
 @contextmanager

@@ -262,3 +262,33 @@ def _method(
     if DEVICE_WORD.search(name):
         return Confidence.LIKELY, f"given to .{name}()"
     return Confidence.POSSIBLE, f"given to .{name}()"
+
+
+def has_neuron(event: Event, view: ModuleView) -> bool:
+    """Whether a list that the line has names Neuron too."""
+    line = event.span[0]
+    for other in view.facts.events:
+        if other.kind in ("str", "import") or not other.span[0] <= line <= other.span[2]:
+            continue
+        values = (other.value, *(other.args or ()), *(v for _, v in other.kwargs))
+        if any(_names_neuron(v) for v in values):
+            return True
+    return any(_names_neuron(d.value) for d in view.facts.definitions if d.line == line)
+
+
+def _names_neuron(value: Value, depth: int = 0) -> bool:
+    if value is None or depth > 5:
+        return False
+    if value[0] in ("list", "tuple", "set"):
+        if ("const", "neuron") in value[1]:
+            return True
+        return any(_names_neuron(v, depth + 1) for v in value[1])
+    if value[0] == "call":
+        return any(_names_neuron(v, depth + 1) for v in (*value[2], *(v for _, v in value[3])))
+    if value[0] == "cmp":
+        return _names_neuron(value[1], depth + 1) or _names_neuron(value[3], depth + 1)
+    if value[0] == "bool":
+        return any(_names_neuron(v, depth + 1) for v in value[2])
+    if value[0] == "not":
+        return _names_neuron(value[1], depth + 1)
+    return False

@@ -23,6 +23,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     role, listed, _ = _strings.unwrap(event.role)
     if role[0] == "method" and role[2] == "startswith":
+        if listed and _strings.has_neuron(event, view):
+            return
         yield Hit(
             event.span, f"asks whether {view.text(role[1])} begins with 'cuda'", Confidence.CERTAIN
         )

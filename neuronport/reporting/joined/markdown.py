@@ -201,8 +201,10 @@ def _churn(churn: Json) -> Iterator[str]:
         f"- {_code(churn['before'])} to {_code(churn['after'])}: {_n(lines['added'])} lines added, "
         f"{_n(lines['removed'])} removed, {_n(lines['changed'])} changed, {_n(lines['moved'])} moved "
         f"({shown(base['share_of_lines'], 'share')}); {_n(churn['converted'])} findings converted, "
-        f"{_n(churn['left'])} left, {_n(churn['new'])} new.\n"
+        f"{_n(churn['left'])} left, {_n(churn['new'])} new"
     )
+    said = [f"{_n(n)} {wording.STANDINGS[k]}" for k, n in churn["left_as"].items() if n]
+    yield f" (of those {', '.join(said)}).\n" if said else ".\n"
 
 
 def _compile(data: Json) -> Iterator[str]:

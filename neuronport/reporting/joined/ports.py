@@ -122,6 +122,8 @@ def churn(body: Json) -> dict[str, Any]:
         "lines": dict(body["lines"]),
         "converted": references["converted"],
         "left": references["left"],
+        # A record of before these were told apart has none.
+        "left_as": dict(references.get("left_as") or {}),
         "new": references["new"],
         "share_converted": references["share_converted"],
         "by_area": [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from neuronport.codemods.engine.model import STANDINGS as STANDINGS
 from neuronport.findings import Verdict
 from neuronport.reporting.screen import ROLE_NAMES
 from neuronport.reporting.summary import EFFORT_KEY as _EFFORT_KEY

@@ -238,6 +238,14 @@ def churn_body(text: str = "") -> Json:
         "references": {
             "converted": 6,
             "left": 4,
+            "left_as": {
+                "done": 0,
+                "kept_for_cuda": 2,
+                "not_selected": 0,
+                "to_people": 3,
+                "to_review": 0,
+                "to_write": 0,
+            },
             "new": 1,
             "share_converted": 0.6,
             "by_rule": {"hardcoded-cuda-device": {"converted": 6, "left": 4}},

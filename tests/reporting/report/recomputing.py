@@ -349,6 +349,8 @@ class Recomputed:
                 return body[table][key]
             case ["converted" | "left" | "new" | "share_converted" as key]:
                 return body["references"][key]
+            case ["left_as", key]:
+                return body["references"]["left_as"][key]
             case ["device_lines", i, key]:
                 return body["device_lines"][shown["device_lines"][int(i)]["side"]][key]
             case ["divergence", i, "value"]:

@@ -115,6 +115,10 @@ def test_what_asks_nothing_of_anybody_is_not_left_to_people(tmp_path: Path) -> N
         "1 finding is left to people: 1 by-hand. Kept for CUDA, nothing to do on Neuron: 2." in said
     )
     assert "CUDA keeps it" not in said
+    assert "of what is left or new 2 kept for CUDA, 3 left to people" in said
+    assert "4 left, 1 new (of those 2 kept for CUDA, 3 left to people)" in "".join(
+        markdown.render(report)
+    )
 
 
 def test_what_breaks_is_among_the_blockers(tmp_path: Path) -> None:
