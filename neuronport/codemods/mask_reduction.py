@@ -1,8 +1,10 @@
 """Sums, means and losses of what a mask selects, over the full length instead.
 
 ``x[x > 0].sum()`` is ``torch.where(x > 0, x, 0).sum()``; a mean is a function of the seam, which adds
-up in float32 as PyTorch's mean does; ``cross_entropy(z[y != k], y[y != k])`` is ``ignore_index=k``.
-The gradients are the same. Under review: another order of adding rounds differently.
+up in float32 as PyTorch's mean does; ``cross_entropy(z[y != k], y[y != k])`` is ``ignore_index=k``, and
+where another mask chooses (``cross_entropy(z[active], y[active])``) the labels it leaves out become the
+number that the loss ignores. The gradients are the same. Under review: another order of adding rounds
+differently.
 
 By hand: selections that go anywhere else, indices by ``nonzero`` or one-argument ``where``, sizes
 read from data.
@@ -66,7 +68,7 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
         return None
     answer = _reduced(finding, source, node)
     if answer is None and isinstance(node, ast.Subscript):
-        answer = _loss(finding, source, node)
+        answer = _loss(finding, source, node) or _masked_loss(finding, source, node)
     if answer is None or in_text(source, node):
         return Left(finding, "by-hand", "what is done with the selection needs its length", ways)
     return answer
@@ -167,4 +169,147 @@ def _loss(finding: Finding, source: Source, node: ast.Subscript) -> Change | Non
         "tell the loss which labels to leave out",
         tuple(edits),
         covers=(source.span(scores), source.span(labels)),
+    )
+
+
+def _masked_loss(finding: Finding, source: Source, node: ast.Subscript) -> Change | None:
+    """``loss(z.view(-1, n)[active], y.view(-1)[active])``, also by way of two names."""
+    at = _goes_to(source, node)
+    call = source.parent(at) if at is not None else None
+    if not isinstance(call, ast.Call) or len(call.args) != 2 or patterns.has_star(call):
+        return None
+    pair = [_comes_from(source, argument, call) for argument in call.args]
+    scores, labels = pair
+    if scores is None or labels is None or node not in pair:
+        return None
+    mask = labels.slice
+    ignored = _ignored(source, call)
+    if (
+        ignored is None
+        or not _is_flat(scores.value, 2)
+        or not _is_flat(labels.value, 1)
+        or ast.dump(scores.slice) != ast.dump(mask)
+        or not _is_truth(source, mask, source.statement(scores))
+        or _changes_between(source, mask, scores, call)
+    ):
+        return None
+    _, a = source.span(scores.value)
+    _, b = source.span(labels.value)
+    test = source.text_of(mask)
+    test = test if isinstance(mask, ast.Name | ast.Attribute | ast.Call) else f"({test})"
+    edits = (
+        Edit(a, source.span(scores)[1], ""),
+        Edit(b, source.span(labels)[1], f".masked_fill(~{test}, {ignored})"),
+    )
+    return Change(
+        finding,
+        "mask-reduction",
+        FixSafety.REVIEW,
+        "tell the loss which labels to leave out",
+        edits,
+        covers=(source.span(scores), source.span(labels)),
+    )
+
+
+def _goes_to(source: Source, node: ast.expr) -> ast.expr | None:
+    """Where a selection is used: itself, or the one place that reads the name it is given."""
+    stmt = source.parent(node)
+    if not isinstance(stmt, ast.Assign):
+        return node
+    target = stmt.targets[0]
+    if len(stmt.targets) != 1 or not isinstance(target, ast.Name):
+        return None
+    scope = next((a for a in source.above(stmt) if isinstance(a, ast.FunctionDef)), None)
+    if scope is None:
+        return None
+    reads = [
+        n
+        for n in ast.walk(scope)
+        if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)
+    ]
+    if len(reads) != 1 or definition(source, reads[0], source.statement(reads[0])) is not stmt:
+        return None
+    return reads[0]
+
+
+def _comes_from(source: Source, node: ast.expr, call: ast.Call) -> ast.Subscript | None:
+    """The selection that an argument is, or is the name of."""
+    if isinstance(node, ast.Name):
+        made = definition(source, node, source.statement(call))
+        if made is None or _goes_to(source, made.value) is not node:
+            return None
+        node = made.value
+    return node if isinstance(node, ast.Subscript) else None
+
+
+def _ignored(source: Source, call: ast.Call) -> str | None:
+    """What number labels have that a loss leaves out; None: it is no such loss."""
+    made = call
+    allowed = {"label_smoothing", "weight", "ignore_index", "reduction"}
+    if source.called(call) not in _LOSSES:
+        stmt = definition(source, call.func, source.statement(call))
+        if (
+            call.keywords
+            or stmt is None
+            or not isinstance(stmt.value, ast.Call)
+            or source.called(stmt.value) not in ("torch.nn.CrossEntropyLoss", "torch.nn.NLLLoss")
+            or stmt.value.args
+        ):
+            return None
+        made = stmt.value
+    if {k.arg for k in made.keywords} - allowed:
+        return None
+    reduction = patterns.keyword(made, "reduction")
+    if reduction is not None and not (
+        isinstance(reduction.value, ast.Constant) and reduction.value.value in ("mean", "sum")
+    ):
+        return None
+    word = patterns.keyword(made, "ignore_index")
+    return source.text_of(word.value) if word is not None else "-100"
+
+
+_TRUTH = frozenset(
+    ["bool", "isnan", "isfinite", "eq", "ne", "gt", "ge", "lt", "le", "logical_not", "logical_and"]
+)
+
+
+def _is_truth(source: Source, mask: ast.expr, at: ast.stmt | None) -> bool:
+    """Whether a mask is of true and false, as it is written or was made."""
+    if isinstance(mask, ast.Name):
+        made = definition(source, mask, at)
+        return made is not None and _is_truth(source, made.value, made)
+    if isinstance(mask, ast.UnaryOp) and isinstance(mask.op, ast.Invert):
+        return _is_truth(source, mask.operand, at)
+    if isinstance(mask, ast.BinOp) and isinstance(mask.op, ast.BitAnd | ast.BitOr):
+        return _is_truth(source, mask.left, at) and _is_truth(source, mask.right, at)
+    if isinstance(mask, ast.Call) and isinstance(mask.func, ast.Attribute):
+        if mask.func.attr in ("view", "reshape", "flatten"):
+            return _is_truth(source, mask.func.value, at)
+        return mask.func.attr in _TRUTH
+    return isinstance(mask, ast.Compare) and isinstance(
+        mask.ops[0], ast.Eq | ast.NotEq | ast.Lt | ast.LtE | ast.Gt | ast.GtE
+    )
+
+
+def _changes_between(source: Source, mask: ast.expr, node: ast.expr, call: ast.Call) -> bool:
+    """Whether what a mask is made of is bound anew between a selection and the loss."""
+    names = {n.id for n in ast.walk(mask) if isinstance(n, ast.Name)}
+    scope = next((a for a in source.above(call) if isinstance(a, ast.FunctionDef)), source.tree)
+    return any(
+        isinstance(n, ast.Name)
+        and n.id in names
+        and not isinstance(n.ctx, ast.Load)
+        and node.lineno <= n.lineno <= call.lineno
+        for n in ast.walk(scope)
+    )
+
+
+def _is_flat(node: ast.expr, dimensions: int) -> bool:
+    """``y.view(-1)``, ``z.view(-1, n)``: a mask that fits is of one dimension, as the first is."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("view", "reshape")
+        and len(node.args) == dimensions
+        and ast.dump(node.args[0]) == ast.dump(ast.UnaryOp(ast.USub(), ast.Constant(1)))
     )

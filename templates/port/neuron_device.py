@@ -263,6 +263,32 @@ def masked_mean(x, mask):
     return (torch.where(mask, x, 0).sum(dtype=wide) / mask.sum()).to(x.dtype)
 
 
+def _over(mask, x, dim):
+    """A mask of some dimensions of ``x`` from ``dim`` on, laid out to be combined with ``x``."""
+    return mask.reshape(mask.shape + (1,) * (x.dim() - dim - mask.dim()))
+
+
+def fill_by_mask(x, mask, value, dim=0):
+    """``x[mask] = value`` without a list of indices; ``dim`` is where the mask's dimensions begin."""
+    plain = isinstance(value, (bool, int, float))
+    single = isinstance(value, torch.Tensor) and value.dim() == 0
+    if getattr(mask, "dtype", None) is not torch.bool or not (plain or single):
+        x[(slice(None),) * dim + (mask,)] = value
+    elif plain:
+        x.masked_fill_(_over(mask, x, dim), value)
+    else:
+        x.copy_(torch.where(_over(mask, x, dim), value.to(x), x))
+
+
+def copy_by_mask(x, mask, y, dim=0):
+    """``x[mask] = y[mask]`` over the full length; ``dim`` is where the mask's dimensions begin."""
+    if getattr(mask, "dtype", None) is not torch.bool or x.shape != y.shape:
+        at = (slice(None),) * dim + (mask,)
+        x[at] = y[at]
+    else:
+        x.copy_(torch.where(_over(mask, x, dim), y.to(x.dtype), x))
+
+
 def narrow_index(index):
     """An index of gather or scatter: int32 on Neuron, which has no int64; elsewhere as it is."""
     if device_name() != "neuron":

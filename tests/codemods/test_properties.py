@@ -35,6 +35,11 @@ LINES = st.sampled_from(
         "class A:\n    device = 'cuda'\n    def cuda(self): ...",
         "x = x.cuda \\\n    ()",
         'return_ = [\n    x.cuda(),  # one\n    "cuda",\n]',
+        "x[mask > 0] = 0  # größer",
+        "x[:, x[0] > 1, :] = x[:, x[0] > 1, :]",
+        "x[(\n    mask  # which\n)] = -1",
+        "def g(labels, num_classes): return torch.nn.functional.one_hot(labels)  # ü",
+        "y = torch.nn.functional.one_hot(\n    x.argmax(-1),  # best\n)",
         "",
     ]
 )
