@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from neuronport.codemods import codemods  # noqa: E402
+from neuronport.codemods import codemods, codemods_for  # noqa: E402
 from neuronport.rulebook.load import rulebook  # noqa: E402
 from neuronport.rulebook.model import Spec  # noqa: E402
 
@@ -40,7 +40,9 @@ def page() -> str:
     by_codemod: dict[str, list[Spec]] = {}
     for spec in rulebook().all():
         if spec.fix is not None:
-            by_codemod.setdefault(spec.fix.codemod, []).append(spec)
+            for module in codemods_for(spec.id, spec.fix.codemod):
+                name = module.__name__.rpartition(".")[2].replace("_", "-")
+                by_codemod.setdefault(name, []).append(spec)
     parts = [HEAD]
     for name, module in codemods().items():
         lines = inspect.cleandoc(module.__doc__ or "").replace("``", "`").splitlines()

@@ -10,7 +10,8 @@ names) with
     :class:`~neuronport.codemods.engine.model.Left` that says why nothing can be written and what
     can be done instead, or ``None``: another codemod deals with the place.
 
-It is called for the findings whose rule names it, looks at the syntax tree of ``ast`` (positions
+It may have ``ALSO``, a set of rules that name another codemod: it is asked for their findings, too,
+where the other has no change. It is called for the findings whose rule names it, looks at the syntax tree of ``ast`` (positions
 and meaning come from the same tree, so that nothing has to be matched) and answers with edits of
 the text. What is not edited stays byte for byte.
 """
@@ -35,3 +36,11 @@ def codemods() -> Mapping[str, Any]:
         if hasattr(module, "fix"):
             found[info.name.replace("_", "-")] = module
     return found
+
+
+@cache
+def codemods_for(rule: str, named: str) -> tuple[Any, ...]:
+    """The codemods that a finding is given to: the one its rule names, then those that ask for it."""
+    first = codemods().get(named)
+    also = [m for m in codemods().values() if rule in getattr(m, "ALSO", ()) and m is not first]
+    return (*((first,) if first is not None else ()), *also)

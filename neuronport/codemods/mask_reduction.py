@@ -6,8 +6,7 @@ where another mask chooses (``cross_entropy(z[active], y[active])``) the labels 
 number that the loss ignores. The gradients are the same. Under review: another order of adding rounds
 differently.
 
-By hand: selections that go anywhere else, indices by ``nonzero`` or one-argument ``where``, sizes
-read from data.
+By hand: selections that go anywhere else.
 """
 
 from __future__ import annotations
@@ -18,33 +17,24 @@ from typing import Any
 from neuronport.codemods.engine import patterns
 from neuronport.codemods.engine.model import TORCH, Change, Edit, Left, seam
 from neuronport.codemods.engine.project import Project
-from neuronport.codemods.engine.shapes import definition, in_text, same_shape
+from neuronport.codemods.engine.shapes import definition, in_text, is_truth, same_shape
 from neuronport.codemods.engine.source import Source
 from neuronport.findings import Finding, FixSafety
 
 TITLE = "The full length with a mask"
 _LOSSES = frozenset(["torch.nn.functional.cross_entropy", "torch.nn.functional.nll_loss"])
+SELECTING = (
+    "torch.where(condition, a, b) of full lengths in place of indices",
+    "topk with a fixed k, and a score of -1 for what does not count",
+    "the selection on the host, after the device's part (x.cpu())",
+)
 _WAYS: dict[str, tuple[str, ...]] = {
     "boolean-mask-index": (
         "keep the full length and pass a weight per element: (loss * mask).sum() / mask.sum()",
         "ignore_index= or weight= of the loss",
         "torch.where(mask, x, filler), with a filler that changes nothing further down",
     ),
-    "data-dependent-selection": (
-        "torch.where(condition, a, b) of full lengths in place of indices",
-        "topk with a fixed k, and a score of -1 for what does not count",
-        "the selection on the host, after the device's part (x.cpu())",
-    ),
-    "data-dependent-size": (
-        "say the size: one_hot(x, num_classes=n), bincount(x, minlength=n), arange(longest)",
-        "repeat_interleave(x, counts, output_size=n), with n known beforehand",
-        "pad to the longest there can be, and a mask",
-    ),
-    "data-dependent-index": (
-        "all rows with a mask as multiplier: (x * keep[:, None]).sum(0)",
-        "topk with a fixed k in place of a list of unknown length",
-        "torch.where(keep[:, None], x, 0) where rows are only read",
-    ),
+    "data-dependent-selection": SELECTING,
     "complex-tensor": (
         "pairs of real numbers: (x * cos - y * sin, x * sin + y * cos), stacked in a last dimension",
         "cos and sin computed once on the host and kept as two real buffers",
@@ -189,7 +179,7 @@ def _masked_loss(finding: Finding, source: Source, node: ast.Subscript) -> Chang
         or not _is_flat(scores.value, 2)
         or not _is_flat(labels.value, 1)
         or ast.dump(scores.slice) != ast.dump(mask)
-        or not _is_truth(source, mask, source.statement(scores))
+        or not is_truth(source, mask, source.statement(scores))
         or _changes_between(source, mask, scores, call)
     ):
         return None
@@ -266,29 +256,6 @@ def _ignored(source: Source, call: ast.Call) -> str | None:
         return None
     word = patterns.keyword(made, "ignore_index")
     return source.text_of(word.value) if word is not None else "-100"
-
-
-_TRUTH = frozenset(
-    ["bool", "isnan", "isfinite", "eq", "ne", "gt", "ge", "lt", "le", "logical_not", "logical_and"]
-)
-
-
-def _is_truth(source: Source, mask: ast.expr, at: ast.stmt | None) -> bool:
-    """Whether a mask is of true and false, as it is written or was made."""
-    if isinstance(mask, ast.Name):
-        made = definition(source, mask, at)
-        return made is not None and _is_truth(source, made.value, made)
-    if isinstance(mask, ast.UnaryOp) and isinstance(mask.op, ast.Invert):
-        return _is_truth(source, mask.operand, at)
-    if isinstance(mask, ast.BinOp) and isinstance(mask.op, ast.BitAnd | ast.BitOr):
-        return _is_truth(source, mask.left, at) and _is_truth(source, mask.right, at)
-    if isinstance(mask, ast.Call) and isinstance(mask.func, ast.Attribute):
-        if mask.func.attr in ("view", "reshape", "flatten"):
-            return _is_truth(source, mask.func.value, at)
-        return mask.func.attr in _TRUTH
-    return isinstance(mask, ast.Compare) and isinstance(
-        mask.ops[0], ast.Eq | ast.NotEq | ast.Lt | ast.LtE | ast.Gt | ast.GtE
-    )
 
 
 def _changes_between(source: Source, mask: ast.expr, node: ast.expr, call: ast.Call) -> bool:

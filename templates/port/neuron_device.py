@@ -289,6 +289,50 @@ def copy_by_mask(x, mask, y, dim=0):
         x.copy_(torch.where(_over(mask, x, dim), y.to(x.dtype), x))
 
 
+def true_rows(mask):
+    """The rows of a mask in which anything is true, as a mask: ``torch.where(mask)[0]``."""
+    return mask.reshape(mask.shape[0], -1).any(1)
+
+
+def first_true(mask):
+    """``mask.nonzero()[0, 0]``; on Neuron without a list of indices, and 0 where nothing is true."""
+    if device_name() != "neuron":
+        return mask.nonzero()[0, 0]
+    return true_rows(mask).int().argmax()
+
+
+def only_true(mask):
+    """``mask.nonzero().item()``, as a number; on Neuron the first, without a list of indices."""
+    return mask.nonzero().item() if device_name() != "neuron" else first_true(mask).item()
+
+
+def expert_rows(mask, dim):
+    """``torch.where(mask)`` of an expert's tokens; on Neuron all tokens, whose dimension is ``dim``.
+
+    A token that did not choose the expert is given zero by ``chosen_only``.
+    """
+    if device_name() != "neuron":
+        return torch.where(mask)
+    rows = torch.arange(mask.shape[dim], device=mask.device)
+    place = (mask != 0).int().argmax(1 - dim)
+    return (rows, place) if dim == 0 else (place, rows)
+
+
+def chosen_only(weights, mask, first, second):
+    """Weights read by ``expert_rows``: zero for the tokens that did not choose the expert."""
+    if device_name() != "neuron":
+        return weights
+    chosen = mask[first, second] != 0
+    return weights * chosen.reshape(chosen.shape + (1,) * (weights.dim() - 1))
+
+
+def hit_experts(hit):
+    """``hit.nonzero()``; on Neuron every expert, whether it was hit or not."""
+    if device_name() != "neuron":
+        return hit.nonzero()
+    return torch.arange(hit.shape[0]).unsqueeze(-1)
+
+
 def narrow_index(index):
     """An index of gather or scatter: int32 on Neuron, which has no int64; elsewhere as it is."""
     if device_name() != "neuron":

@@ -52,7 +52,11 @@ def test_what_stays_outnumbers_what_changes_and_every_codemod_has_both() -> None
 
 def test_every_codemod_a_rule_names_is_there_and_named() -> None:
     named = {spec.fix.codemod for spec in rulebook().all() if spec.fix is not None}
-    assert named == set(codemods())
+    asking = {name for name, m in codemods().items() if getattr(m, "ALSO", ())}
+    assert named | asking == set(codemods())
+    assert {rule for m in codemods().values() for rule in getattr(m, "ALSO", ())} <= {
+        spec.id for spec in rulebook().all() if spec.fix is not None
+    }
 
 
 def test_a_safe_run_makes_no_change_under_review(tmp_path: Path) -> None:

@@ -40,6 +40,9 @@ LINES = st.sampled_from(
         "x[(\n    mask  # which\n)] = -1",
         "def g(labels, num_classes): return torch.nn.functional.one_hot(labels)  # ü",
         "y = torch.nn.functional.one_hot(\n    x.argmax(-1),  # best\n)",
+        "n = len((x > 1).nonzero())  # how many",
+        "if torch.where(x > 2)[0].numel() == 0:  # größer\n    y = 1",
+        "def h(x):\n    i = torch.where(\n        x > 1  # why\n    )[0]\n    x[i] = 0; return len(i)",
         "",
     ]
 )

@@ -122,3 +122,92 @@ def test_classes_said_beforehand(seam: Any, monkeypatch: Any) -> None:  # noqa: 
             assert not b[..., a.shape[-1] :].any()
         else:
             assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("counts", (9,)), ("counts", (1,)), ("plane", (3, 4)), ("plane", (9,)), ("plane", (2, 2, 3))],
+)
+@pytest.mark.parametrize("empty", [False, True])
+def test_masks_in_place_of_lists(
+    name: str,
+    shape: Any,
+    empty: bool,
+    seam: Any,  # noqa: F811
+    monkeypatch: Any,
+) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(shape)
+    ids = torch.arange(x.numel()).view(shape) % 7
+    if empty:
+        x, ids = x.clamp(max=0.5), torch.ones_like(ids)
+    mask = ids == 90
+    old, new = both(f"index_lists/{name}", seam, monkeypatch)
+    a, b = old(x, mask, ids), new(x, mask, ids)
+    assert torch.equal(a[0], b[0])
+    assert repr(a[1:]) == repr(b[1:])
+    same(gradients(old, x, mask, ids), gradients(new, x, mask, ids), exact=True)
+
+
+@pytest.mark.parametrize("device", ["cpu", "neuron"])
+def test_where_the_first_is(device: str, seam: Any, monkeypatch: Any) -> None:  # noqa: F811
+    monkeypatch.setattr(seam, "device_name", lambda index=None: device)
+    torch.manual_seed(0)
+    x = torch.randn(6)
+    ids = torch.tensor([1, 4, 3, 5, 3, 3])
+    old, new = both("index_lists/first.review", seam, monkeypatch)
+    a, b = old(x, ids), new(x, ids)
+    assert repr(a) == repr(b)
+    same(gradients(old, x, ids), gradients(new, x, ids), exact=True)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(st.lists(st.booleans(), min_size=6, max_size=6), st.sampled_from([(6,), (2, 3), (3, 2, 1)]))
+def test_first_and_rows_of_masks_of_any_shape(data: list[bool], shape: Any) -> None:
+    from neuronport.codemods.engine.seam import functions, new_module
+
+    names: dict[str, Any] = {}
+    exec(compile(new_module(functions()), "neuron_device.py", "exec"), names)
+    mask = torch.tensor(data).view(shape)
+    x = torch.randn(shape[0], 4)
+    old, new = x.clone(), x.clone()
+    old[torch.where(mask)[0]] = 3
+    names["fill_by_mask"](new, names["true_rows"](mask), 3)
+    assert torch.equal(old, new)
+    names["device_name"] = lambda index=None: "neuron"
+    first = names["first_true"](mask)
+    assert first.dtype == torch.int64
+    assert first.dim() == 0
+    if mask.any():
+        assert first == mask.nonzero()[0, 0]
+    else:
+        assert first == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("device", ["cpu", "neuron"])
+def test_all_tokens_to_each_expert(
+    device: str,
+    dtype: Any,
+    seam: Any,  # noqa: F811
+    monkeypatch: Any,
+) -> None:
+    monkeypatch.setattr(torch.nn.functional, "linear", _linear_of_any_dtype)
+    torch.manual_seed(0)
+    x = torch.randn(7, 4, dtype=dtype)
+    scores = torch.randn(7, 5, dtype=dtype)
+    scores[:, 3] = -9  # an expert that no token chooses
+    weights, chosen = torch.topk(scores.softmax(-1), 2)
+    old, new = both("expert_loops/mixtures.review", seam, monkeypatch)
+    before = gradients(old, x, chosen, weights), gradients(lambda w: old(x, chosen, w), weights)
+    monkeypatch.setattr(seam, "device_name", lambda index=None: device)
+    after = gradients(new, x, chosen, weights), gradients(lambda w: new(x, chosen, w), weights)
+    for a, b in zip(before, after, strict=True):
+        same(a, b, exact=device == "cpu")
+
+
+_plain_linear = torch.nn.functional.linear
+
+
+def _linear_of_any_dtype(x: Any, weight: Any, bias: Any = None) -> Any:
+    return _plain_linear(x, weight.to(x.dtype), bias if bias is None else bias.to(x.dtype))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from neuronport.audit import parse
-from neuronport.codemods import codemods
+from neuronport.codemods import codemods_for
 from neuronport.codemods.engine import imports, patterns
 from neuronport.codemods.engine.comments import comments as comments_of
 from neuronport.codemods.engine.helper import by_helpers
@@ -96,10 +96,16 @@ def make_plan(project: Project, options: Options) -> Plan:
                 options.progress("plan")
             if state.is_converted(finding) or finding.location.path in broken:
                 continue
-            codemod = codemods().get(finding.fix.codemod) if finding.fix else None
-            if codemod is None or bool(getattr(codemod, "late", False)) is not late:
-                continue
-            answer = _ask(codemod, finding, project, state, broken)
+            asked = codemods_for(finding.rule, finding.fix.codemod) if finding.fix else ()
+            answer: Any = None
+            for codemod in asked:
+                if bool(getattr(codemod, "late", False)) is not late:
+                    continue
+                found = _ask(codemod, finding, project, state, broken)
+                if answer is None or isinstance(found, Change | list):
+                    answer = found
+                if isinstance(found, Change | list):
+                    break
             for change in answer if isinstance(answer, list) else [answer]:
                 if isinstance(change, Left):
                     left[finding.fingerprint] = change

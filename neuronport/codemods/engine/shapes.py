@@ -100,6 +100,29 @@ def _rebound(source: Source, x: ast.expr, made: ast.Assign, at: ast.stmt | None)
     )
 
 
+_TRUTH = frozenset(
+    ["bool", "isnan", "isfinite", "eq", "ne", "gt", "ge", "lt", "le", "logical_not", "logical_and"]
+)
+
+
+def is_truth(source: Source, mask: ast.expr, at: ast.stmt | None) -> bool:
+    """Whether a mask is of true and false, as it is written or was made."""
+    if isinstance(mask, ast.Name):
+        made = definition(source, mask, at)
+        return made is not None and is_truth(source, made.value, made)
+    if isinstance(mask, ast.UnaryOp) and isinstance(mask.op, ast.Invert):
+        return is_truth(source, mask.operand, at)
+    if isinstance(mask, ast.BinOp) and isinstance(mask.op, ast.BitAnd | ast.BitOr):
+        return is_truth(source, mask.left, at) and is_truth(source, mask.right, at)
+    if isinstance(mask, ast.Call) and isinstance(mask.func, ast.Attribute):
+        if mask.func.attr in ("view", "reshape", "flatten"):
+            return is_truth(source, mask.func.value, at)
+        return mask.func.attr in _TRUTH
+    return isinstance(mask, ast.Compare) and isinstance(
+        mask.ops[0], ast.Eq | ast.NotEq | ast.Lt | ast.LtE | ast.Gt | ast.GtE
+    )
+
+
 def _scope(source: Source, node: ast.AST) -> ast.AST:
     for above in source.above(node):
         if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):
