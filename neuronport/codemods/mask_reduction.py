@@ -35,11 +35,6 @@ _WAYS: dict[str, tuple[str, ...]] = {
         "torch.where(mask, x, filler), with a filler that changes nothing further down",
     ),
     "data-dependent-selection": SELECTING,
-    "complex-tensor": (
-        "pairs of real numbers: (x * cos - y * sin, x * sin + y * cos), stacked in a last dimension",
-        "cos and sin computed once on the host and kept as two real buffers",
-        "x * cos + rotate_half(x) * sin, with the weights permuted once",
-    ),
 }
 
 

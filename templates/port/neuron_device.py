@@ -333,6 +333,15 @@ def hit_experts(hit):
     return torch.arange(hit.shape[0]).unsqueeze(-1)
 
 
+def turned(pairs, angles):
+    """Pairs of numbers, in a last dimension of two, turned by angles: times ``exp(1j * angles)``."""
+    if angles.dtype in (torch.float16, torch.bfloat16):
+        raise TypeError("angles in half precision are rounded too much: keep them in float32")
+    x, y = pairs.unbind(-1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1)
+
+
 def narrow_index(index):
     """An index of gather or scatter: int32 on Neuron, which has no int64; elsewhere as it is."""
     if device_name() != "neuron":

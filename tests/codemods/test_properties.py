@@ -43,6 +43,8 @@ LINES = st.sampled_from(
         "n = len((x > 1).nonzero())  # how many",
         "if torch.where(x > 2)[0].numel() == 0:  # größer\n    y = 1",
         "def h(x):\n    i = torch.where(\n        x > 1  # why\n    )[0]\n    x[i] = 0; return len(i)",
+        "def r(x, a):\n    t = torch.polar(torch.ones_like(a), a)  # ü\n"
+        "    return torch.view_as_real(torch.view_as_complex(x) * t)",
         "",
     ]
 )
