@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.sweep_architectures.components import diffusers_components, is_component, named
+from tools.sweep_architectures.sweep import read
 from tools.sweep_architectures.tiny import variants
 from tools.sweep_architectures.write import components_section, page
 
@@ -98,4 +99,14 @@ def test_a_component_is_named_as_the_command_names_it(tmp_path: Path) -> None:
     for name in diffusers_components():
         assert is_component(name)
         config = json.loads(Path(named(name, tmp_path)).read_text("utf-8"))
-        assert f"diffusers:{config['_class_name']}" == name
+        if name.startswith("transformers:"):
+            assert [name.partition(":")[2]] == config["architectures"]
+        else:
+            assert f"diffusers:{config['_class_name']}" == name
+
+
+def test_the_later_row_of_an_architecture_counts(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [row("a", reason="old"), row("b"), row("a", reason="new")]
+    file.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    assert {r["architecture"]: r.get("reason") for r in read(file)} == {"a": "new", "b": None}

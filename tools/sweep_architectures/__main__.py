@@ -18,19 +18,21 @@ def main() -> None:
 @click.argument("results", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--only", multiple=True, metavar="NAME", help="Only these; repeatable.")
 @click.option("--training/--no-training", default=True)
-def run(results: Path, only: tuple[str, ...], training: bool) -> None:
+@click.option("--again", is_flag=True, help="Those that RESULTS has, too.")
+def run(results: Path, only: tuple[str, ...], training: bool, again: bool) -> None:
     """Add to RESULTS what it does not have yet."""
-    sweep(results, only or architectures(), training)
+    sweep(results, only or architectures(), training, again)
 
 
 @main.command("components")
 @click.argument("results", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--only", multiple=True, metavar="NAME", help="Only these; repeatable.")
 @click.option("--training/--no-training", default=False)
-def components_(results: Path, only: tuple[str, ...], training: bool) -> None:
+@click.option("--again", is_flag=True, help="Those that RESULTS has, too.")
+def components_(results: Path, only: tuple[str, ...], training: bool, again: bool) -> None:
     """The same of timm's families and of components of diffusers."""
     every = [*components.diffusers_components(), *components.timm_families()]
-    sweep(results, only or every, training)
+    sweep(results, only or every, training, again)
 
 
 @main.command("write")

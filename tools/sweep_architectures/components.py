@@ -1,4 +1,4 @@
-"""Models that are no configuration of transformers: timm's families, components of diffusers."""
+"""timm's families, components of diffusers, and encoders of transformers that its pipelines use."""
 
 from __future__ import annotations
 
@@ -35,9 +35,14 @@ def _size(name: str) -> tuple[int, int, str]:
 
 
 def diffusers_components() -> list[str]:
-    """``diffusers:CLASS``, of those that ``diffusers.toml`` makes small."""
+    """``diffusers:CLASS``, of those that ``diffusers.toml`` makes small; an encoder that transformers
+    has is ``transformers:CLASS``."""
     with _CONFIGS.open("rb") as stream:
-        return [f"diffusers:{name}" for name in tomllib.load(stream)]
+        found = tomllib.load(stream)
+    return [
+        f"{'transformers' if 'model_type' in config else 'diffusers'}:{name}"
+        for name, config in found.items()
+    ]
 
 
 def diffusers_classes() -> int:
@@ -50,7 +55,7 @@ def diffusers_classes() -> int:
 
 
 def is_component(name: str) -> bool:
-    return name.startswith(("timm:", "diffusers:"))
+    return name.startswith(("timm:", "diffusers:", "transformers:"))
 
 
 def library(name: str) -> str:
@@ -69,5 +74,6 @@ def named(name: str, folder: Path) -> str:
     with _CONFIGS.open("rb") as stream:
         config: dict[str, Any] = tomllib.load(stream)[cls]
     file = folder / "config.json"
-    file.write_text(json.dumps({"_class_name": cls, **config}), encoding="utf-8")
+    names = {"architectures": [cls]} if "model_type" in config else {"_class_name": cls}
+    file.write_text(json.dumps({**names, **config}), encoding="utf-8")
     return str(file)

@@ -36,13 +36,14 @@ def architectures() -> list[str]:
     return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
 
 
-def sweep(results: Path, wanted: Iterable[str], training: bool) -> None:
-    """Adds to ``results`` what it does not have yet."""
+def sweep(results: Path, wanted: Iterable[str], training: bool, again: bool = False) -> None:
+    """Adds to ``results`` what it does not have yet; with ``again``, everything wanted: of two rows
+    of one architecture the later counts."""
     import torch
     import transformers
 
     torch.set_num_threads(1)
-    done = {row["architecture"] for row in read(results)}
+    done = set() if again else {row["architecture"] for row in read(results)}
     with results.open("a", encoding="utf-8") as stream:
         for name in wanted:
             if name in done:
@@ -62,9 +63,12 @@ def sweep(results: Path, wanted: Iterable[str], training: bool) -> None:
 
 
 def read(results: Path) -> list[dict[str, Any]]:
+    """The last row of each architecture."""
     if not results.is_file():
         return []
-    return [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines() if line]
+    lines = results.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines if line]
+    return list({row["architecture"]: row for row in rows}.values())
 
 
 def _one(name: str, training: bool) -> dict[str, Any]:

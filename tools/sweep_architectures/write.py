@@ -87,15 +87,18 @@ def components_section(rows: Sequence[dict[str, Any]], families: dict[str, int])
         "# Components of timm and diffusers",
         "",
         "Of timm, one small model of each of its files; of diffusers, small configurations of"
-        " components (`tools/sweep_architectures/diffusers.toml`). Inference. Made by `python -m"
+        " components (`tools/sweep_architectures/diffusers.toml`), and the encoders of transformers"
+        " that its pipelines are made with. Inference. Made by `python -m"
         f" tools.sweep_architectures components` with {', '.join(_libraries(rows)) or 'nothing'}.",
         "",
         "| library | there to try | tried | instantiated | run on the CPU | captured whole |"
         " captured in parts |",
         "|---|---|---|---|---|---|---|",
     ]
-    for library in ("timm", "diffusers"):
+    for library in ("timm", "diffusers", "transformers"):
         own = [r for r in rows if str(r["architecture"]).startswith(f"{library}:")]
+        if not own:
+            continue
         made = [r for r in own if r.get("instantiated")]
         run = [r for r in made if r.get("eager")]
         whole = [r for r in run if _whole(r, "inference")]

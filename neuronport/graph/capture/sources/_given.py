@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,18 @@ import torch
 from neuronport.graph.capture import inputs
 from neuronport.graph.capture.model import InputSet, NamingError
 from neuronport.graph.capture.sources import Request
+
+
+def overridden(data: Mapping[str, Any], request: Request) -> dict[str, Any]:
+    """A configuration with what ``--set`` says."""
+    found = dict(data)
+    for override in request.overrides:
+        key, _, value = override.partition("=")
+        try:
+            found[key] = json.loads(value)
+        except ValueError:
+            found[key] = value
+    return found
 
 
 def written(request: Request) -> list[InputSet]:

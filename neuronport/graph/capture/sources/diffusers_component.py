@@ -13,6 +13,7 @@ import torch
 from neuronport.graph.capture.model import InputSet, Model, NamingError
 from neuronport.graph.capture.sources import Request
 from neuronport.graph.capture.sources import _given as given
+from neuronport.graph.capture.sources._diffusers import CALLS, Sizes
 
 ORDER = 24
 
@@ -37,13 +38,14 @@ def model(request: Request) -> Model:
         import diffusers
     except ImportError:
         raise NamingError("a diffusers configuration needs the package diffusers") from None
-    config = _config(request)
+    config = given.overridden(_config(request), request)
     cls = getattr(diffusers, config["_class_name"], None)
-    if cls is None or not issubclass(cls, torch.nn.Module):
+    if not (isinstance(cls, type) and issubclass(cls, torch.nn.Module)):
         raise NamingError(f"diffusers has no module {config['_class_name']!r}")
 
     def build() -> torch.nn.Module:
-        built = cls.from_config(config)
+        factory: Any = cls
+        built = factory.from_config(config)
         assert isinstance(built, torch.nn.Module)
         return built
 
@@ -54,30 +56,27 @@ def model(request: Request) -> Model:
 
 
 def _inputs(module: torch.nn.Module, request: Request) -> list[InputSet]:
-    """What denoisers and autoencoders take, by the names of their arguments."""
-    config: Any = module.config
+    """What denoisers, autoencoders and what controls them take."""
+    sizes = Sizes(module.config, request)
+    made = CALLS.get(type(module).__name__)
+    if made is not None:
+        return [InputSet("forward", (), made(sizes))]
     names = inspect.signature(module.forward).parameters
-    channels = getattr(config, "in_channels", 4)
-    side = getattr(config, "sample_size", None) or 32
-    height, width = (side, side) if isinstance(side, int) else tuple(side)[-2:]
-    image = torch.randn(request.batch, channels, height, width)
-    if "timestep" not in names:
-        return [InputSet("forward", (image,))]
-    found: dict[str, Any] = {
-        next(iter(names)): image,
-        "timestep": torch.zeros(request.batch, dtype=torch.long),
-    }
+    found: dict[str, Any] = {next(iter(names)): sizes.image()}
+    if "timestep" in names:
+        found["timestep"] = sizes.step()
     if "encoder_hidden_states" in names:
-        width_of_text = getattr(config, "cross_attention_dim", None) or getattr(
-            config, "joint_attention_dim", None
+        found["encoder_hidden_states"] = sizes.text(
+            "caption_channels", "joint_attention_dim", "text_embed_dim", "cross_attention_dim"
         )
-        if isinstance(width_of_text, int):
-            found["encoder_hidden_states"] = torch.randn(request.batch, 77, width_of_text)
     required = [
         p.name
         for p in names.values()
         if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and p.name not in found
     ]
     if required:
-        raise NamingError(f"give --input for {', '.join(required)}")
+        raise NamingError(
+            f"{type(module).__name__} takes {', '.join(required)}, which no configuration says:"
+            " give --input NAME=EXPRESSION for each"
+        )
     return [InputSet("forward", (), found)]

@@ -43,12 +43,7 @@ def model(request: Request) -> Model:
         raise NamingError("a transformers configuration needs the package transformers") from None
     with open(_config_file(request), encoding="utf-8") as stream:
         data = json.load(stream)
-    for override in request.overrides:
-        key, _, value = override.partition("=")
-        try:
-            data[key] = json.loads(value)
-        except ValueError:
-            data[key] = value
+    data = given.overridden(data, request)
     kind = data.get("model_type", "")
     try:
         # pops what names the class; a copy keeps the rest as it is
