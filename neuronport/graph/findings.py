@@ -17,6 +17,7 @@ from neuronport.findings import (
     Confidence,
     Context,
     Effort,
+    Evidence,
     EvidenceKind,
     Finding,
     Related,
@@ -25,6 +26,7 @@ from neuronport.findings import (
     fingerprinted,
 )
 from neuronport.graph import source
+from neuronport.graph.lowering.evidence import contradicts, less_sure, was_measured
 from neuronport.graph.record import Failure, Graph, Node, Record, Site
 from neuronport.graph.verdicts import Judged, NodeVerdicts, stage_of
 from neuronport.operators import DEFAULT_STAGE, Status, workarounds
@@ -282,8 +284,13 @@ def _target_verdict(group: _Group, target: Target) -> TargetVerdict | None:
     replacement = ""
     if deciding.workarounds and not deciding.verdict.is_reference:
         replacement = workarounds()[deciding.workarounds[0]].title
+    measured = [e for j in here if (e := was_measured(j.evidence)) is not None]
     return TargetVerdict(
-        deciding.verdict, deciding.confidence, deciding.evidence, replacement, words
+        deciding.verdict,
+        deciding.confidence,
+        tuple(dict.fromkeys((*measured, *deciding.evidence))),
+        replacement,
+        words,
     )
 
 
@@ -476,15 +483,30 @@ def _together(audit: Finding, graph: Finding) -> Finding:
     by_target = dict(audit.by_target)
     for target, seen in graph.by_target.items():
         known = by_target.get(target)
+        measured = was_measured(seen.evidence)
         if known is None or (seen.verdict.is_reference and not known.verdict.is_reference):
-            by_target.setdefault(target, seen)
+            if known is None:
+                by_target[target] = seen
+            elif measured is not None:
+                by_target[target] = _weighed(known, measured)
             continue
         stronger = min(known, seen, key=lambda v: VERDICT_ORDER[v.verdict])
         surest = min(known.confidence, seen.confidence, key=CONFIDENCE_ORDER.__getitem__)
+        if measured is not None:
+            surest = seen.confidence  # of this very call, more is known than was read
         by_target[target] = replace(
             stronger,
             confidence=surest if known.verdict is seen.verdict else stronger.confidence,
-            evidence=tuple(dict.fromkeys((*stronger.evidence, *known.evidence, *seen.evidence))),
+            evidence=tuple(
+                dict.fromkeys(
+                    (
+                        *((measured,) if measured is not None else ()),
+                        *stronger.evidence,
+                        *known.evidence,
+                        *seen.evidence,
+                    )
+                )
+            ),
             replacement=known.replacement or seen.replacement,
             stages={**known.stages, **seen.stages},
         )
@@ -495,4 +517,14 @@ def _together(audit: Finding, graph: Finding) -> Finding:
         related=(*audit.related, *graph.related),
         node=graph.node,
         context=replace(audit.context, hot=True),
+    )
+
+
+def _weighed(known: TargetVerdict, measured: Evidence) -> TargetVerdict:
+    """What was read of a line, once the node there has been run and nothing was found."""
+    lowered = contradicts(measured) and known.verdict in (Verdict.FALLS_BACK, Verdict.BREAKS)
+    return replace(
+        known,
+        confidence=less_sure(known.confidence) if lowered else known.confidence,
+        evidence=(measured, *known.evidence),
     )

@@ -17,6 +17,7 @@ from neuronport.findings import (
 from neuronport.graph import findings, partitions, shapes
 from neuronport.graph.costs import Fit, GraphCost, ModelCost, fits, of_graph, of_model
 from neuronport.graph.lowering.agreement import Comparison, compare
+from neuronport.graph.lowering.evidence import weighed
 from neuronport.graph.lowering.measured import Lowering
 from neuronport.graph.record import Graph, Record
 from neuronport.graph.verdicts import Judge, NodeVerdicts
@@ -73,6 +74,11 @@ def judge(
     """Judges a record."""
     asked = Judge(targets)
     verdicts = tuple((graph, tuple(asked.graph(graph))) for graph in record.graphs)
+    if lowering is not None:
+        verdicts = tuple(
+            (graph, weighed(judged, measured, lowering.versions))
+            for (graph, judged), measured in zip(verdicts, lowering.graphs, strict=True)
+        )
     found = findings.find(record, verdicts, targets)
     files = findings.user_files(record) if with_audit else []
     if files:

@@ -12,9 +12,10 @@ import jsonschema
 import pytest
 
 from neuronport.data import data_folder
+from neuronport.findings import Confidence, EvidenceKind, Verdict
 from neuronport.graph.lowering import calls
 from neuronport.graph.lowering.agreement import compare
-from neuronport.graph.lowering.measured import Call, GraphLowering
+from neuronport.graph.lowering.measured import Call, GraphLowering, Lowering
 from neuronport.graph.reports.json_ import as_json
 from neuronport.graph.reports.text import render
 from neuronport.graph.result import judge
@@ -267,3 +268,91 @@ def test_a_model_too_large_to_run_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(XlaPython, "versions", lambda self: {"torch": "2.9", "torch_xla": "2.9"})
     lowering = calls.lower(replace(record, raw=raw), XlaPython("x"), Path("none"), 1, 0)
     assert [(g.why, dict(g.nodes)) for g in lowering.graphs] == [("too large", {})]
+
+
+# -- as evidence on findings ------------------------------------------------------------------------
+
+
+def with_calls(calls_: dict[str, Call], with_audit: bool = False) -> Any:
+    record = recorded(str(SELECTIVE))
+    (graph,) = record.graphs
+    nodes = {n.name: calls_.get(n.name, Call("skipped")) for n in graph.nodes}
+    lowering = Lowering(
+        {"torch_xla": "2.9.0", "torch": "2.9.0"}, (GraphLowering("forward", "inference", nodes),)
+    )
+    return judge(record, TARGETS, with_audit=with_audit, lowering=lowering)
+
+
+def of_operator(result: Any, operator: str) -> Any:
+    """What is said of its only finding on the path xla."""
+    (found,) = [f for f in result.findings if operator in f.message]
+    return found.by_target[str(resolve("xla"))]
+
+
+def test_what_was_measured_is_evidence_on_the_finding() -> None:
+    fell = Call("falls-back", ("nonzero",), ("gather:f32",))
+    found = of_operator(with_calls({"index": fell}), "aten::index")
+    evidence = found.evidence[0]
+    assert evidence.kind is EvidenceKind.MEASURED
+    assert evidence.path == "xla"
+    assert evidence.source == (
+        "neuronport graph --xla-python: torch_xla 2.9.0, torch 2.9.0, XLA:CPU"
+    )
+    assert evidence.says == "this call runs on the CPU (nonzero); HLO gather:f32"
+    assert found.confidence is Confidence.CERTAIN
+    (native,) = [t for t in TARGETS if t.path == "native"]
+    every = with_calls({"index": fell}).findings
+    assert not any(
+        e.kind is EvidenceKind.MEASURED and e.source.startswith("neuronport graph")
+        for f in every
+        if str(native) in f.by_target
+        for e in f.by_target[str(native)].evidence
+    )
+
+
+def judged_node(result: Any, name: str, stage: str) -> Any:
+    ((_, verdicts),) = result.verdicts
+    (item,) = [v for v in verdicts if v.node.name == name]
+    return item.by_target[str(resolve("xla"))][stage]
+
+
+@pytest.mark.parametrize("stage", ["eager", "compiled"])
+def test_what_contradicts_makes_less_sure(stage: str) -> None:
+    plain = judged_node(with_calls({}), "index", stage)
+    found = judged_node(with_calls({"index": Call("lowered", hlo=("gather:f32",))}), "index", stage)
+    assert found.verdict is plain.verdict
+    assert found.verdict in (Verdict.FALLS_BACK, Verdict.BREAKS)
+    order = list(Confidence)
+    assert order.index(found.confidence) == order.index(plain.confidence) + 1
+    assert found.evidence[0].says == "this call is lowered; HLO gather:f32"
+    assert found.evidence[1:] == plain.evidence
+
+
+def test_a_compilers_refusal_is_no_surer_for_being_lowered() -> None:
+    plain = judged_node(with_calls({}), "sort", "compiled")
+    found = judged_node(
+        with_calls({"sort": Call("lowered", hlo=("sort:f32",))}), "sort", "compiled"
+    )
+    assert plain.verdict is found.verdict is Verdict.BREAKS
+    assert plain.confidence is found.confidence
+
+
+def test_what_falls_back_against_the_table_is_a_finding() -> None:
+    assert not [f for f in with_calls({}).findings if "aten::relu" in f.message]
+    found = of_operator(with_calls({"relu": Call("falls-back", ("relu",))}), "aten::relu")
+    assert found.stages["eager"]["forward"] is Verdict.FALLS_BACK
+    assert found.verdict is Verdict.BREAKS  # this path compiles ahead unless told otherwise
+    assert found.confidence is Confidence.POSSIBLE
+
+
+def test_a_line_that_the_audit_knows_has_one_finding_with_it() -> None:
+    result = with_calls({"index": Call("falls-back", ("nonzero",))}, with_audit=True)
+    found = of_operator(result, "aten::index")
+    assert [e for e in found.evidence if e.source.startswith("neuronport graph")]
+    text = render(result)
+    assert "measured on XLA:CPU: this call runs on the CPU (nonzero)" in text
+
+
+def test_the_table_is_compared_as_it_is() -> None:
+    result = with_calls({"relu": Call("falls-back", ("relu",))})
+    assert [d.node.operator for d in result.agreement.disagreements] == ["aten::relu"]

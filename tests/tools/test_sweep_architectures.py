@@ -44,6 +44,43 @@ def test_sizes_are_made_small_and_the_rest_kept() -> None:
     assert same == own
 
 
+def test_one_layer_of_each_kind_stays() -> None:
+    own = {
+        "num_hidden_layers": 6,
+        "layer_types": ["linear"] * 3 + ["full"] + ["linear"] * 2,
+        "intermediate_size": [512] * 6,
+        "per_layer": {"3": "full", "4": "linear"},
+        "full_attention_interval": 4,
+    }
+    small = variants(own)[0]
+    assert small["layer_types"] == ["linear", "full"]
+    assert small["intermediate_size"] == [64, 64]
+    assert small["per_layer"] == {"1": "full"}
+    assert small["full_attention_interval"] == small["num_hidden_layers"] == 2
+
+
+def test_a_cache_needs_a_layer_with_attention() -> None:
+    own = {"num_hidden_layers": 40, "layer_types": ["linear_attention"] * 40}
+    assert variants(own)[0]["layer_types"] == ["linear_attention", "full_attention"]
+
+
+def test_rotary_sections_fill_half_of_a_head() -> None:
+    text = {
+        "hidden_size": 4096,
+        "num_attention_heads": 32,
+        "rope_parameters": {"rope_type": "default", "mrope_section": [16, 24, 24]},
+    }
+    small = variants({"text_config": text, "vision_config": {"depth": 32}})[0]
+    assert sum(small["text_config"]["rope_parameters"]["mrope_section"]) == 32 // 4 // 2
+    assert small["vision_config"]["depth"] == 2
+    assert text["rope_parameters"]["mrope_section"] == [16, 24, 24]
+
+
+def test_what_an_architecture_leaves_open_is_filled_in() -> None:
+    own = {"model_type": "esm", "vocab_size": None}
+    assert all(v["vocab_size"] == 33 for v in variants(own))
+
+
 def test_the_chain_counts_and_every_miss_has_its_reason() -> None:
     rows = [
         row("good", instantiated=True, eager=True, cls="Good", inference=captured()),

@@ -19,7 +19,7 @@ from neuronport.targets import Target
 STAGE = "eager"
 _LOWERING = ("torch_xla", "pytorch/xla")
 """What evidence about torch_xla itself names as its source."""
-_MEASURED = {
+MEASURED = {
     "lowered": "device",
     "reads-back": "device",
     "falls-back": "falls-back",
@@ -70,7 +70,7 @@ def compare(
             call = lowering.nodes.get(item.node.name)
             if judged is None or call is None:
                 continue
-            measured = _MEASURED.get(call.status)
+            measured = MEASURED.get(call.status)
             if measured is None:
                 not_run += 1
                 continue

@@ -10,6 +10,7 @@ from tabulate import tabulate
 from neuronport.findings import VERDICT_ORDER, Finding, Verdict
 from neuronport.graph import source
 from neuronport.graph.lowering.agreement import Comparison, by_operator
+from neuronport.graph.lowering.evidence import was_measured
 from neuronport.graph.lowering.measured import BACKEND, STATUSES, Call, GraphLowering, Whole
 from neuronport.graph.record import Failure, Site
 from neuronport.graph.result import GraphResult
@@ -140,6 +141,11 @@ def _findings(findings: Sequence[Finding]) -> str:
         )
         if finding.snippet:
             lines.append(terminal(f"      {finding.snippet}"))
+        measured = next(
+            filter(None, (was_measured(v.evidence) for v in finding.by_target.values())), None
+        )
+        if measured is not None:
+            lines.append(terminal(f"      measured on {BACKEND}: {measured.says}"))
         replacement = next((v.replacement for v in finding.by_target.values() if v.replacement), "")
         if replacement:
             lines.append(terminal(f"      instead: {replacement}"))

@@ -63,8 +63,8 @@ def find(request: Request) -> Model:
         if not request.is_path or request.named.endswith(".py"):
             raise
         what = "" if isinstance(error, NamingError) else f"{type(error).__name__}: "
-        lines = str(error).strip().splitlines() or [""]
-        raise NamingError(f"{request.named}: {what}{lines[0][:_LONGEST]}") from error
+        said = " ".join(str(error).split())
+        raise NamingError(f"{request.named}: {what}{said[:_LONGEST]}") from error
     raise NamingError(
         f"{request.named!r} is no model: name `module:factory`, a Python file with model(), a"
         " folder or file with a Hugging Face configuration, `timm:NAME`, a .pt2 or a TorchScript file"

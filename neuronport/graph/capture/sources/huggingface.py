@@ -17,8 +17,11 @@ from neuronport.graph.capture import containers
 from neuronport.graph.capture.model import InputSet, Model, NamingError
 from neuronport.graph.capture.sources import Request
 from neuronport.graph.capture.sources import _given as given
+from neuronport.graph.capture.sources._transformers import parameters, tensors
 
 ORDER = 25
+_SPOKEN = 4
+"""Tokens that are said in a recording: fewer than it has frames."""
 
 
 def _config_file(request: Request) -> str:
@@ -93,7 +96,10 @@ def _class(config: Any) -> Any:
         found = getattr(transformers, name, None)
         if found is not None:
             return found
+    # the part that handles text of what handles images, too, has a configuration of its own
+    whole = ("AutoModelForImageTextToText",) if hasattr(config, "vision_config") else ()
     for auto in (
+        *whole,
         "AutoModelForCausalLM",
         "AutoModelForSeq2SeqLM",
         "AutoModelForImageTextToText",
@@ -121,81 +127,43 @@ def _dtype(config: Any) -> torch.dtype:
 
 
 def _inputs(module: torch.nn.Module, config: Any, request: Request) -> list[InputSet]:
-    main = getattr(module, "main_input_name", "input_ids")
-    tensors = _tensors(module, config, request, main)
-    if main == "input_ids" and _generates(module, config):
-        return _generation(module, request, tensors)
-    if "use_cache" in _parameters(module):
-        tensors["use_cache"] = False
-    return [InputSet("forward", (), tensors)]
+    given_ = tensors(module, config, request)
+    if "input_ids" in given_ and _generates(module, config):
+        return _generation(module, request, given_)
+    if "use_cache" in parameters(module):
+        given_["use_cache"] = False
+    return [InputSet("forward", (), given_)]
 
 
 def _training(module: torch.nn.Module, config: Any, request: Request) -> list[InputSet]:
-    main = getattr(module, "main_input_name", "input_ids")
-    tensors = _tensors(module, config, request, main)
-    names = _parameters(module)
+    given_ = tensors(module, config, request)
+    names = parameters(module)
     if "use_cache" in names:
-        tensors["use_cache"] = False
+        given_["use_cache"] = False
     if "labels" in names:
-        tensors["labels"] = _labels(module, config, request, tensors)
-    return [InputSet("training", (), tensors, training=True)]
-
-
-def _parameters(module: torch.nn.Module) -> set[str]:
-    import inspect
-
-    return set(inspect.signature(module.forward).parameters)
+        labels = _labels(module, config, request, given_)
+        if labels is not None:
+            given_["labels"] = labels
+    return [InputSet("training", (), given_, training=True)]
 
 
 def _cache_name(module: torch.nn.Module) -> str:
     """What a model calls its KV cache; empty: it takes none."""
-    names = _parameters(module)
+    names = parameters(module)
     return next((n for n in ("past_key_values", "cache") if n in names), "")
 
 
-def _text(config: Any) -> Any:
-    return config.get_text_config() if hasattr(config, "get_text_config") else config
-
-
-def _tensors(module: torch.nn.Module, config: Any, request: Request, main: str) -> dict[str, Any]:
-    text = _text(config)
-    vocabulary = getattr(text, "vocab_size", None) or 32
-    tokens = torch.randint(0, vocabulary, (request.batch, request.sequence))
-    names = _parameters(module)
-    if main == "pixel_values":
-        vision = getattr(config, "vision_config", config)
-        size = getattr(vision, "image_size", 224) or 224
-        height, width = (size, size) if isinstance(size, int) else tuple(size)[:2]
-        channels = getattr(vision, "num_channels", 3)
-        found = {"pixel_values": torch.randn(request.batch, channels, height, width)}
-        if "input_ids" in names and "decoder_input_ids" not in names:
-            found["input_ids"] = tokens
-        return found
-    if main == "input_features":
-        bins = getattr(config, "num_mel_bins", 80)
-        length = 2 * getattr(config, "max_source_positions", 1500)
-        return {
-            "input_features": torch.randn(request.batch, bins, length),
-            "decoder_input_ids": tokens,
-        }
-    if main == "input_values":
-        return {"input_values": torch.randn(request.batch, 16000)}
-    if main != "input_ids":
-        raise NamingError(f"no inputs for a main input {main!r}: give --input NAME=EXPRESSION")
-    found = {"input_ids": tokens}
-    if getattr(config, "is_encoder_decoder", False):
-        found["decoder_input_ids"] = tokens.clone()
-    return found
-
-
-def _labels(module: torch.nn.Module, config: Any, request: Request, tensors: dict[str, Any]) -> Any:
+def _labels(
+    module: torch.nn.Module, config: Any, request: Request, given_: dict[str, Any]
+) -> Any | None:
+    """``None``: what they are like is not known; the loss is then made of the outputs, and said."""
     name = type(module).__name__
     if "SequenceClassification" in name or "ImageClassification" in name:
         return torch.randint(0, config.num_labels, (request.batch,))
-    like = tensors.get("decoder_input_ids", tensors.get("input_ids"))
-    if like is None:
-        raise NamingError(f"no labels are known for {name}: give --input labels=EXPRESSION")
-    return like.clone()
+    if name.endswith("ForCTC"):
+        return torch.randint(1, config.vocab_size, (request.batch, _SPOKEN))
+    like = given_.get("decoder_input_ids", given_.get("input_ids"))
+    return None if like is None else like.clone()
 
 
 def _generates(module: torch.nn.Module, config: Any) -> bool:
@@ -213,7 +181,7 @@ def _generates(module: torch.nn.Module, config: Any) -> bool:
 
 
 def _generation(
-    module: torch.nn.Module, request: Request, tensors: dict[str, Any]
+    module: torch.nn.Module, request: Request, given_: dict[str, Any]
 ) -> list[InputSet]:
     """A prefill, and one decode step over the cache that it leaves, whatever its form."""
     name = _cache_name(module)
@@ -225,10 +193,10 @@ def _generation(
             return None
         if request.cache:
             cache = containers.mapped(cache, _resized(request.sequence, request.cache))
-        step = {"input_ids": tensors["input_ids"][:, :1], name: cache, "use_cache": True}
+        step = {"input_ids": given_["input_ids"][:, :1], name: cache, "use_cache": True}
         return InputSet("decode", (), step, cache=True)
 
-    return [InputSet("prefill", (), {**tensors, "use_cache": True}, following=decode)]
+    return [InputSet("prefill", (), {**given_, "use_cache": True}, following=decode)]
 
 
 def _caches() -> None:
