@@ -17,7 +17,8 @@ Compared are
 * **texts**: every file parses, no comment is gone or new, no string but those that name devices,
   backends, precisions and attention, and a second port changes nothing.
 
-A test or a run that fails before the port proves nothing and is counted as such. PROJECT_PYTHON is
+A test or a run that fails before the port, or whose losses are not finite there, proves nothing and is
+counted as such. PROJECT_PYTHON is
 the interpreter that has what the projects import; the default is this one.
 """
 
@@ -28,6 +29,7 @@ import ast
 import difflib
 import io
 import json
+import math
 import os
 import platform
 import re
@@ -258,10 +260,11 @@ def run(folder: Path, step: Mapping[str, Any], python: str, scratch: Path) -> Ou
     if "tests" in step:
         passed, failed = results(report)
         return Outcome(bool(passed), passed, failed, seconds=took, tail=tail)
-    values = losses.read_text(encoding="utf-8").split() if losses.is_file() else []
+    words = losses.read_text(encoding="utf-8").split() if losses.is_file() else []
+    values = [float.fromhex(w) for w in words]
     return Outcome(
-        done.returncode == 0 and bool(values),
-        losses=[float.fromhex(v) for v in values],
+        done.returncode == 0 and bool(values) and all(map(math.isfinite, values)),
+        losses=values,
         seconds=took,
         tail=tail,
     )

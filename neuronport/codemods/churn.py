@@ -46,6 +46,8 @@ HOURS: Mapping[Effort, tuple[float, float]] = {
     Effort.REDESIGN: (40.0, 200.0),
 }
 """What each word of effort stands for per cause, in hours of a person: conventions, not measured."""
+_RUNS = frozenset({"control", "operators", "shapes", "slowness"})
+"""Areas of how a program runs: what is found there names no device."""
 _FREE = frozenset({"kept_for_cuda", "done", "not_selected"})
 _BY_REASON = {KEPT_FOR_CUDA: "kept_for_cuda", DONE: "done"}
 
@@ -344,7 +346,11 @@ def churn(before: Side, after: Side) -> Churn:
             "cuda_only": len(cuda - neuron),
             "neuron_only": len(neuron - cuda),
             "naming_a_device": len(
-                {(f.location.path, f.location.line) for f in (*side.findings, *side.references)}
+                {
+                    (f.location.path, f.location.line)
+                    for f in (*side.findings, *side.references)
+                    if f.area not in _RUNS
+                }
             ),
         }
         result.divergence[name] = round(divergence(platforms.values()), 4)

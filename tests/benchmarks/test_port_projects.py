@@ -39,11 +39,15 @@ PROJECT = {
     "name": "tiny",
     "repository": "nobody/tiny",
     "revision": "0" * 40,
-    "files": {"tests/test_it.py": "import train\n\ndef test_it():\n    assert train.loss < 100\n"},
+    "files": {
+        "tests/test_it.py": "import train\n\ndef test_it():\n    assert train.loss < 100\n",
+        "endless.py": "import torch\n(torch.ones(1, requires_grad=True) * torch.inf).sum().backward()\n",
+    },
     "run": [
         {"name": "train", "program": ["train.py"]},
         {"name": "tests", "tests": ["tests"]},
         {"name": "broken", "program": ["nowhere.py"]},
+        {"name": "not finite", "program": ["endless.py"]},
     ],
 }
 
@@ -56,7 +60,8 @@ def test_a_project_that_holds(tmp_path: Path) -> None:
     assert result["safe"]["files"] == 1
     assert result["safe"]["new_files"] == 1
     assert result["safe"]["second_run"] == []
-    train, tests, broken = result["runs"]
+    train, tests, broken, infinite = result["runs"]
+    assert not infinite["ran"]
     assert train["safe"] == {"steps": 3, "difference": 0.0, "ok": True}
     assert tests["safe"] == {"passed": 1, "lost": [], "ok": True}
     assert not broken["ran"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 from pathlib import Path
 
 import jsonschema
@@ -178,6 +179,30 @@ def test_what_is_left_is_told_apart_as_the_port_tells_it(tmp_path: Path) -> None
 def test_what_is_no_revision(words: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["port", str(tmp_path), "--churn", words])
     assert done.exit_code == 2
+
+
+def test_a_folder_that_is_not_there_is_not_the_whole_repository(tmp_path: Path) -> None:
+    plant(tmp_path, {"a.py": OLD})
+    run(tmp_path, "init", "-q")
+    run(tmp_path, "add", ".")
+    run(tmp_path, "commit", "-qm", "one")
+    missing = str(tmp_path / "missing")
+    done = CliRunner().invoke(cli, ["port", missing, "--churn", "HEAD..HEAD"])
+    assert done.exit_code == 3
+    assert "no such file or folder" in done.stderr
+
+
+def test_how_a_program_runs_names_no_device() -> None:
+    def naming(code: str, path: Path) -> object:
+        plant(path, {"a.py": code})
+        done = CliRunner().invoke(cli, ["port", "--churn", f"{path}..{path}", "--format", "json"])
+        return json.loads(done.stdout)["device_lines"]["after"]["naming_a_device"]
+
+    head = "import torch\ndef train(m: torch.nn.Module, data, opt):\n    for x in data:\n"
+    loop = "        loss = m(x).sum()\n        loss.backward()\n        opt.step()\n        {}\n"
+    with tempfile.TemporaryDirectory() as folder:
+        assert naming(head + loop.format("print(loss.item())"), Path(folder)) == 0
+        assert naming(head + loop.format("x.cuda()"), Path(folder)) == 1
 
 
 def test_nothing_left_costs_nothing() -> None:

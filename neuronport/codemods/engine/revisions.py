@@ -25,8 +25,9 @@ class RevisionError(ValueError):
 def sides(words: str, folder: str, targets: Sequence[Target]) -> tuple[Side, Side]:
     """The two trees that ``REV1..REV2`` (or ``DIR1..DIR2``) names.
 
-    Raises RevisionError.
+    Raises RevisionError, and NamedPathError where there is nothing at ``folder``.
     """
+    open_workspace([folder])
     first, separator, second = words.partition("..")
     if not separator or not first:
         raise RevisionError(f"{words!r}: write REV1..REV2, or two folders")
