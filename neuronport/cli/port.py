@@ -143,9 +143,10 @@ def command(
         except OSError as error:
             stop(f"{error}; --allow-dirty writes all the same", 2)
         if changed:
+            more = " …" if len(changed) > 3 else ""
             stop(
-                f"{len(changed)} uncommitted changes ({', '.join(changed[:3])} …); commit them, so "
-                "that the port can be told from them and undone, or pass --allow-dirty",
+                f"uncommitted changes ({', '.join(changed[:3])}{more}); commit them, so that the "
+                "port can be told from them and undone, or pass --allow-dirty",
                 2,
             )
     python = [f for f in workspace.files if f.kind in ("python", "stub")]
@@ -327,13 +328,15 @@ def _summary(plan: Any, written: Sequence[str], writes: object) -> None:
         say(f"{len(plan.held_back)} more with --review")
     for failed in plan.failed:
         say(f"left as it was: {failed.path}: {failed.reason}: {failed.detail}")
-    reasons = Counter(x.reason for x in plan.left)
-    if plan.left:
-        say(
-            f"{len(plan.left)} findings left: "
-            + ", ".join(f"{n} {r}" for r, n in sorted(reasons.items()))
-        )
     by_hand = [x for x in plan.left if x.reason not in (KEPT_FOR_CUDA, DONE)]
+    if plan.left:
+        reasons = Counter(x.reason for x in plan.left)
+        why = ", ".join(f"{n} {r}" for r, n in sorted(Counter(x.reason for x in by_hand).items()))
+        parts = [f"{len(by_hand)} to people ({why})"] if by_hand else []
+        parts += [f"{reasons[KEPT_FOR_CUDA]} kept for CUDA"] if reasons[KEPT_FOR_CUDA] else []
+        parts += [f"{reasons[DONE]} done already"] if reasons[DONE] else []
+        many = "" if len(plan.left) == 1 else "s"
+        say(f"{len(plan.left)} finding{many} left: {', '.join(parts)}")
     for item in by_hand[:40]:
         place = item.finding.location
         say(f"  {place.path}:{place.line}: {item.finding.rule}: {item.says}")

@@ -15,7 +15,7 @@ from typing import Any
 
 from neuronport.codemods import codemods, device_seam
 from neuronport.codemods.engine import patterns
-from neuronport.codemods.engine.model import DONE, Change, Edit, Left, seam
+from neuronport.codemods.engine.model import DONE, MOVES, Change, Edit, Left, seam
 from neuronport.codemods.engine.project import Project
 from neuronport.codemods.engine.source import Source
 from neuronport.findings import Confidence, Finding, FixSafety
@@ -30,7 +30,6 @@ _GUARDED_DEVICE = "hardcoded-cuda-device"
 
 _HARMLESS = ("api/env:", "api/torch.backends.", "pinned-memory")
 """Settings for CUDA that say nothing elsewhere: memory that is asked to be pinned does no harm."""
-_MOVES = frozenset(["api/torch.Tensor.cuda", "api/torch.nn.Module.cuda"])
 
 
 def fix(finding: Finding, source: Source, project: Project, state: Any) -> Any:
@@ -188,7 +187,7 @@ def _gate(finding: Finding, source: Source, project: Project, state: Any) -> Any
         top, parent = parent, source.parent(parent)
     if isinstance(parent, ast.IfExp) and parent.test is top:
         inside = _inside(source, project, [parent.body])
-        if {f.rule for f in inside} - _MOVES:
+        if {f.rule for f in inside} - MOVES:
             return _together(finding, source, project, state, edits, inside, FixSafety.SAFE)
         if _is_move(parent.orelse):
             return Left(finding, DONE, "the other branch moves it to any other device", ())
@@ -447,6 +446,7 @@ def _branch(finding: Finding, source: Source, node: ast.If, call: ast.Call) -> A
         "a branch for Neuron in the project's own pattern",
         (Edit(at, at, text_),),
         covers=(*spans, *(source.span(o) for o in others)),
+        chooses=True,
     )
 
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from neuronport.codemods.engine import patterns
-from neuronport.codemods.engine.model import Change, Edit, Left
+from neuronport.codemods.engine.model import Change, Edit, Left, seam
 from neuronport.codemods.engine.project import Project
 from neuronport.codemods.engine.source import Source
 from neuronport.findings import Confidence, Finding, FixSafety
@@ -74,6 +74,13 @@ def _method(finding: Finding, source: Source, project: Project) -> Change | Left
         )
     if patterns.is_guarded(finding):
         return None
+    if _asked_for_cuda(source, call, call.func.value):
+        return Left(
+            finding,
+            "needs-a-person",
+            "whether it has .cuda() is asked for, so it may have no .to()",
+            (".to(device), where it has that",),
+        )
     if patterns.has_star(call) or len(call.args) > 2:
         return Left(finding, "unclear", "its arguments are not written out", (".to(device)",))
     start, end = patterns.attribute_name(source, call.func)
@@ -104,6 +111,23 @@ def _method(finding: Finding, source: Source, project: Project) -> Change | Left
     if finding.confidence is Confidence.POSSIBLE:
         safety = FixSafety.REVIEW
     return Change(finding, "device-seam", safety, ".to() a device from one place", tuple(edits))
+
+
+def _asked_for_cuda(source: Source, call: ast.Call, receiver: ast.expr) -> bool:
+    """``if hasattr(x, "cuda"): x.cuda()``."""
+    name = source.text_of(receiver)
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("hasattr", "getattr")
+        and len(node.args) > 1
+        and isinstance(node.args[1], ast.Constant)
+        and node.args[1].value == "cuda"
+        and source.text_of(node.args[0]) == name
+        for above in source.above(call)
+        if isinstance(above, ast.If | ast.IfExp | ast.BoolOp)
+        for node in ast.walk(above if isinstance(above, ast.BoolOp) else above.test)
+    )
 
 
 def _is_a_device(node: ast.expr, source: Source) -> bool:
@@ -204,6 +228,15 @@ def _argument(
     called = source.called(call)
     if called in _ELSEWHERE:
         return None
+    if called == "functools.partial" and call.args and source.dotted(call.args[0]) in _ELSEWHERE:
+        return _partial(finding, source, text, call, name)
+    if name == "accelerator":
+        return Left(
+            finding,
+            "needs-a-person",
+            "a framework takes the accelerators that it knows, and Neuron may be none of them",
+            ("what the framework has for Neuron, an accelerator of your own, or plain PyTorch",),
+        )
     if called in _MESHES:
         return _placed(finding, source, project, text, patterns.device_name())
     if called == "torch.Generator":
@@ -245,6 +278,34 @@ def _argument(
     )
     spelled = patterns.get_device if is_device else patterns.device_name
     return _placed(finding, source, project, text, spelled(text.number))
+
+
+def _partial(
+    finding: Finding, source: Source, text: patterns.CudaText, call: ast.Call, name: str
+) -> Change | Left:
+    """``partial(autocast, device_type="cuda")``: on the CPU it was off, and stays off."""
+    words = {k.arg for k in call.keywords}
+    if (
+        "autocast" not in (source.dotted(call.args[0]) or "")
+        or name != "device_type"
+        or len(call.args) > 1
+        or words & {"enabled", None}
+    ):
+        return Left(
+            finding,
+            "unclear",
+            "its arguments are not written out",
+            ("torch.autocast(device.type, dtype=…, enabled=device.type != 'cpu')",),
+        )
+    dtype = "" if "dtype" in words else f", dtype={seam('half_dtype')}()"
+    new = f'{patterns.device_name()}{dtype}, enabled={patterns.device_name()} != "cpu"'
+    return Change(
+        finding,
+        "device-seam",
+        FixSafety.REVIEW if dtype else FixSafety.SAFE,
+        "Mixed precision of the device that is there",
+        (patterns.replace(source, text.node, new),),
+    )
 
 
 def _unpinned(finding: Finding, source: Source) -> Change | Left | None:

@@ -62,7 +62,13 @@ def _backend(finding: Finding, source: Source, project: Project) -> Any:
     new = f"{seam('distributed_backend')}()"
     if _is_nccl(given):
         assert given is not None
-        return _change(finding, (patterns.replace(source, given, new),))
+        edits = [patterns.replace(source, given, new)]
+        bound = patterns.keyword(call, "device_id")
+        if bound is not None and isinstance(bound.value, ast.Name | ast.Attribute | ast.Call):
+            # A device with an index is asked for, which only CUDA's has.
+            only = f' if {patterns.device_name()} == "cuda" else None'
+            edits.append(patterns.after(source, bound.value, only))
+        return _change(finding, tuple(edits))
     # The name comes from elsewhere: the last step the audit followed is where it is written.
     places = []
     for origin, node in _origins(finding, source, project, given):

@@ -60,6 +60,8 @@ class Change:
     """What a person should know or do besides."""
     drops: frozenset[str] = frozenset()
     """Packages whose imports go where nothing else in the file needs them; torch's always do."""
+    chooses: bool = False
+    """Whether it adds a device to a choice that the rest of the file lives by."""
 
     @property
     def file(self) -> str:
@@ -69,6 +71,10 @@ class Change:
         return {name for edit in self.edits for name in marks(edit.text)}
 
 
+MOVES = frozenset(["api/torch.Tensor.cuda", "api/torch.nn.Module.cuda"])
+"""Rules about what moves tensors and modules."""
+QUESTIONS = frozenset(["api/torch.cuda.is_available", "cuda-device-gate", "accelerator-branch"])
+"""Rules about conditions that ask for CUDA."""
 KEPT_FOR_CUDA, DONE = "cuda-only", "done"
 """Reasons for leaving a place that ask nothing of anybody."""
 TO_WRITE, TO_REVIEW, TO_PEOPLE = "to_write", "to_review", "to_people"

@@ -16,6 +16,8 @@ from neuronport.codemods.engine import imports, patterns
 from neuronport.codemods.engine.comments import comments as comments_of
 from neuronport.codemods.engine.helper import by_helpers
 from neuronport.codemods.engine.model import (
+    MOVES,
+    QUESTIONS,
     Change,
     Edit,
     Failed,
@@ -115,6 +117,7 @@ def make_plan(project: Project, options: Options) -> Plan:
                     else:
                         proposals.append(change)
         _settle(proposals, state, left, findings)
+    _drop_half_moves(state, left)
     _drop_half_groups(state, left, held)
     if options.accept is not None:
         _ask_person(state, options.accept, left)
@@ -220,6 +223,40 @@ def _mark(change: Change, source: Source, state: State, findings: Sequence[Findi
         start, end = source.place(finding.location)
         if any(a <= start and end <= b for a, b in spans):
             state.converted.add(finding.fingerprint)
+
+
+def _drop_half_moves(state: State, left: dict[str, Left]) -> None:
+    """Where a file keeps a move for CUDA, Neuron is not let in by its other questions: the model
+    would stay on the CPU, and what it works on would not."""
+    for path, changes in state.accepted.items():
+        findings = state.project.findings.get(path, ())
+        asked: dict[int, set[bool]] = {}
+        for f in findings:
+            if f.rule in QUESTIONS:
+                asked.setdefault(f.location.line, set()).add(state.is_converted(f))
+        kept = [
+            f
+            for f in findings
+            if f.rule in MOVES
+            and f.verdict is Verdict.FALLS_BACK
+            and f.context.guarded_by
+            and (
+                not state.is_converted(f)
+                # It is rewritten, and a question around it goes on keeping Neuron out.
+                or any(r.path == path and asked.get(r.line) == {False} for r in f.related)
+            )
+        ]
+        if not kept:
+            continue
+        moving = {c.group for c in changes if c.group and c.finding.rule in MOVES}
+        for change in [c for c in changes if c.group in moving or c.chooses]:
+            changes.remove(change)
+            state.refused.add(change.group)
+            left[change.finding.fingerprint] = Left(
+                change.finding,
+                "part-of-a-group",
+                f"line {kept[0].location.line} moves for CUDA alone, and stays",
+            )
 
 
 def _drop_half_groups(state: State, left: dict[str, Left], held: Mapping[str, Change]) -> None:

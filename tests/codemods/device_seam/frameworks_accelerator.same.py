@@ -1,0 +1,3 @@
+import lightning as L
+
+fabric = L.Fabric(accelerator="cuda", devices=1)
