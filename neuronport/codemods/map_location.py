@@ -1,8 +1,8 @@
 """``torch.load(path)`` with ``map_location``: a checkpoint can be read where it was not written.
 
-``"cpu"`` where ``load_state_dict`` takes what is loaded, or ``.to()`` moves it, on CUDA too. What is
-used as it is goes where the rest is, and with CUDA where it was: a whole model would else stay on the
-CPU. Under review: other tensors of the checkpoint may be used as they are.
+``"cpu"``, on CUDA too, where ``load_state_dict`` copies from what is loaded or ``.to()`` moves it. A
+whole model that is run as it is loaded goes where the program runs, and with CUDA where it was. Under
+review: tensors of the checkpoint that are used as they are now lie on the CPU until they are moved.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
         return Left(finding, "unclear", "its arguments are not written out", _WAYS)
     word = patterns.keyword(call, "map_location")
     given = word.value if word is not None else call.args[1] if len(call.args) > 1 else None
-    place = '"cpu"' if _moved(source, call) else _WHERE_IT_RUNS
+    place = _WHERE_IT_RUNS if _is_run(source, call) else '"cpu"'
     if given is not None:
         if not (isinstance(given, ast.Constant) and given.value is None):
             return Left(finding, "unclear", "map_location is given", _WAYS)
@@ -44,47 +44,22 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
     )
 
 
-def _moved(source: Source, call: ast.Call) -> bool:
-    """Whether what is loaded is copied or moved to where it is wanted."""
+def _is_run(source: Source, call: ast.Call) -> bool:
+    """Whether what is loaded is a whole model that is run without being moved."""
     parent = source.parent(call)
-    if isinstance(parent, ast.Subscript):
-        parent = source.parent(parent)
-    if isinstance(parent, ast.Attribute):
-        return parent.attr in _MOVES
-    if isinstance(parent, ast.Call):
-        return _takes_state(parent)
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
         return False
     name = source.text_of(parent.targets[0])
-    scope: ast.AST = next(
-        (n for n in source.above(call) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)),
-        source.tree,
-    )
+    above = (n for n in source.above(call) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+    scope: ast.AST = source.tree if name.startswith("self.") else next(above, source.tree)
+    run = False
     for node in ast.walk(scope):
-        if not isinstance(node, ast.Call) or node is call:
+        if not isinstance(node, ast.Call):
             continue
-        if _takes_state(node) and any(_part_of(source, a, name) for a in node.args):
-            return True
-        if (
-            isinstance(node.func, ast.Attribute)
-            and node.func.attr in _MOVES
-            and _part_of(source, node.func.value, name)
-        ):
-            return True
-    return False
-
-
-_MOVES = frozenset(["to", "cuda", "state_dict"])
-
-
-def _takes_state(call: ast.Call) -> bool:
-    func = call.func
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-    return "load_state_dict" in name or (name.startswith("load_") and "state" in name)
-
-
-def _part_of(source: Source, node: ast.expr, name: str) -> bool:
-    """``checkpoint``, ``checkpoint["model"]``, ``checkpoint.state``."""
-    while isinstance(node, ast.Subscript | ast.Attribute) and source.text_of(node) != name:
-        node = node.value
-    return source.text_of(node) == name
+        if source.text_of(node.func) == name:
+            run = True
+        if isinstance(node.func, ast.Attribute) and source.text_of(node.func.value) == name:
+            if node.func.attr in ("to", "cuda", "cpu", "state_dict"):
+                return False
+            run = run or node.func.attr in ("eval", "train", "parameters", "forward", "generate")
+    return run

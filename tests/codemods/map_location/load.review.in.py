@@ -14,3 +14,9 @@ def train(path, optimizer, device):
     model = torch.load("whole.pt")
     model.eval()
     return model(mask)
+
+
+def export(device):
+    model = torch.load("whole.pt")
+    model = model.to(device)
+    return model.eval()

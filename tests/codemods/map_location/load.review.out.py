@@ -3,7 +3,7 @@ from neuron_device import device_name
 
 
 def resume(model, path):
-    state = torch.load(path, map_location=None if device_name() == "cuda" else device_name(), weights_only=True)
+    state = torch.load(path, map_location="cpu", weights_only=True)
     model.load_state_dict(torch.load("last.pt", map_location="cpu"))
     return state
 
@@ -15,3 +15,9 @@ def train(path, optimizer, device):
     model = torch.load("whole.pt", map_location=None if device_name() == "cuda" else device_name())
     model.eval()
     return model(mask)
+
+
+def export(device):
+    model = torch.load("whole.pt", map_location="cpu")
+    model = model.to(device)
+    return model.eval()
