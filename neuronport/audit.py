@@ -27,9 +27,10 @@ from neuronport.rulebook.judge import Judge
 from neuronport.rulebook.load import rulebook
 from neuronport.rulebook.suppress import Suppression, apply, suppressions
 from neuronport.source.hot import training_loops
-from neuronport.source.index import Summary, TreeIndex, import_heads
+from neuronport.source.index import TreeIndex, import_heads
 from neuronport.source.reach import Reach
 from neuronport.source.recording import RecordingIndex
+from neuronport.source.summary import Summary
 from neuronport.spool import Facts, Kept, Spool, Summaries
 from neuronport.targets import Target
 from neuronport.workspace import (

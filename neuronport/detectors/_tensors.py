@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from neuronport.findings import CONFIDENCE_ORDER, Confidence, weakest
 from neuronport.readers.python.facts import Definition, Event, Value
@@ -46,32 +45,30 @@ class Call(NamedTuple):
         return position is not None and position < len(self.args)
 
 
-_USES_TORCH: WeakKeyDictionary[ModuleView, bool] = WeakKeyDictionary()
-_USES_ARRAYS: WeakKeyDictionary[ModuleView, bool] = WeakKeyDictionary()
-
-
 def uses_torch(view: ModuleView) -> bool:
     """Whether a module imports PyTorch: elsewhere a value of unknown kind is hardly a tensor."""
-    known = _USES_TORCH.get(view)
-    if known is None:
-        known = _USES_TORCH[view] = any(
-            e.kind == "import" and e.name.partition(".")[0] in ("torch", "torch_xla", "einops")
-            for e in view.facts.events
-        )
-    return known
+    return view.once("uses torch", lambda: _uses_torch(view))
+
+
+def _uses_torch(view: ModuleView) -> bool:
+    return any(
+        e.kind == "import" and e.name.partition(".")[0] in ("torch", "torch_xla", "einops")
+        for e in view.facts.events
+    )
 
 
 def uses_arrays(view: ModuleView) -> bool:
     """Whether a module also handles NumPy arrays or data frames, which index alike."""
-    known = _USES_ARRAYS.get(view)
-    if known is None:
-        known = _USES_ARRAYS[view] = any(
-            value is not None
-            and value[0] == "ref"
-            and value[1].partition(".")[0] in ("numpy", "pandas", "scipy")
-            for value in view.facts.exports.values()
-        )
-    return known
+    return view.once("uses arrays", lambda: _uses_arrays(view))
+
+
+def _uses_arrays(view: ModuleView) -> bool:
+    return any(
+        value is not None
+        and value[0] == "ref"
+        and value[1].partition(".")[0] in ("numpy", "pandas", "scipy")
+        for value in view.facts.exports.values()
+    )
 
 
 def torch_call(event: Event, view: ModuleView) -> str:
@@ -167,7 +164,6 @@ _FACTORIES = frozenset(
         "Tensor",
     ]
 )
-_HOST: WeakKeyDictionary[ModuleView, dict[int, bool | None]] = WeakKeyDictionary()
 _LISTS = frozenset(("torch.cat", "torch.stack", "torch.concat", "torch.hstack", "torch.vstack"))
 
 
@@ -177,7 +173,7 @@ def on_host(view: ModuleView, value: Value, depth: int = 0) -> bool | None:
         return None
     tag = value[0]
     if tag == "v":
-        known = _HOST.setdefault(view, {})
+        known: dict[int, bool | None] = view.once("on host", dict)
         if value[1] not in known:
             known[value[1]] = None
             inner = view.summary.definitions[value[1]].value
@@ -440,19 +436,17 @@ def names(view: ModuleView, value: Value) -> list[str]:
     return view.resolver.refs(view.summary, value)
 
 
-_SCOPES: WeakKeyDictionary[ModuleView, dict[int, list[tuple[int, Definition]]]] = (
-    WeakKeyDictionary()
-)
-
-
 def same_scope(view: ModuleView, event: Event) -> list[tuple[int, Definition]]:
     """The assignments of the function an event stands in, with their numbers."""
-    scopes = _SCOPES.get(view)
-    if scopes is None:
-        scopes = _SCOPES[view] = {}
-        for i, definition in enumerate(view.summary.definitions):
-            scopes.setdefault(definition.scope, []).append((i, definition))
+    scopes = view.once("assignments by scope", lambda: _by_scope(view))
     return scopes.get(view.ctx(event).scope, [])
+
+
+def _by_scope(view: ModuleView) -> dict[int, list[tuple[int, Definition]]]:
+    scopes: dict[int, list[tuple[int, Definition]]] = {}
+    for i, definition in enumerate(view.summary.definitions):
+        scopes.setdefault(definition.scope, []).append((i, definition))
+    return scopes
 
 
 def call_value(event: Event) -> Value:

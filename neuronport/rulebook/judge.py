@@ -109,8 +109,6 @@ class Judge:
                     )
         kept = self._without_superseded(list(found.values()))
         self.reaches = reaches(view)
-        # What a view knows refers to the view; the collector is off while files are judged.
-        view.__dict__.clear()
         findings = [f for f in kept if not f.is_reference]
         references = [f for f in kept if f.is_reference]
         return findings, references

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 
 from neuronport.readers.python.facts import ModuleFacts
-from neuronport.source.index import Summary, TreeIndex
+from neuronport.source.index import TreeIndex
 from neuronport.source.kinds import Kinds
+from neuronport.source.summary import Summary
 
 METHODS = frozenset(("backward", "step", "zero_grad", "manual_backward"))
 """What the reader has to show for loops to be recognised."""
@@ -83,7 +84,6 @@ class Hot:
         self.index = index
         self.kinds = kinds
         self._training = training_loops(facts)
-        self._functions: dict[str, str] = {}
 
     def reason(self, scope: int, loops: tuple[int, ...]) -> str:
         """Why a place is hot, in words; empty: it is not, as far as is known."""
@@ -130,10 +130,7 @@ class Hot:
 
     def function(self, dotted: str) -> str:
         """Why a function of the tree is hot; empty: it is not, as far as is known."""
-        if dotted not in self._functions:
-            self._functions[dotted] = ""
-            self._functions[dotted] = self._function(dotted)
-        return self._functions[dotted]
+        return self.index.answer("hot", dotted, self._function)
 
     def _function(self, dotted: str) -> str:
         seen = {dotted}

@@ -2,184 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import marshal
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, TypeVar
 
-from neuronport.readers.python.facts import (
-    Class,
-    Definition,
-    Function,
-    Guard,
-    ModuleFacts,
-    Scope,
-    Value,
-    made,
-    module_id,
-)
+from neuronport.readers.python.facts import Class, Function, Value, module_id
+from neuronport.source.summary import Summary
 from neuronport.workspace import Modules
 
 _MAX_HOPS = 24
 _MAX_BASES = 64
+_T = TypeVar("_T")
 _KEPT_ROWS = 256
+_KEPT_CALLS = 512
 _KEPT_SUMMARIES = 400
 """Modules kept thawed; others are thawed again when they are asked for."""
-_UNCUT = ("", "")
 MOST_CALLERS = 64
 """No answer says more."""
-
-
-class Summary:
-    """What other modules may ask about one module."""
-
-    __slots__ = (
-        "_frozen",
-        "_used",
-        "classes",
-        "definitions",
-        "exports",
-        "functions",
-        "guards",
-        "module",
-        "path",
-        "scopes",
-        "stars",
-    )
-
-    _frozen: dict[str, bytes]
-    """What has not been asked for yet; most that ask want no more than the exports."""
-    _used: set[str]
-
-    def __init__(self, facts: ModuleFacts) -> None:
-        self.path = facts.path
-        self.module = facts.module
-        self.exports = facts.exports
-        self.stars = facts.stars
-        self.functions = facts.functions
-        self.classes = facts.classes
-        self.definitions = facts.definitions
-        self.scopes = facts.scopes
-        self.guards = facts.guards
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Summary) and other.module == self.module
-
-    def __hash__(self) -> int:
-        return hash(self.module)
-
-    def packages(self) -> set[str]:
-        """The packages whose names the module has at its top."""
-        try:
-            return self._used
-        except AttributeError:
-            self._used = self._packages(self.exports)
-            return self._used
-
-    @staticmethod
-    def _packages(exports: Mapping[str, Value]) -> set[str]:
-        return {
-            value[1].partition(".")[0]
-            for value in exports.values()
-            if value is not None and value[0] == "ref" and value[1][:1] != "@"
-        }
-
-    def freeze(self) -> bytes:
-        path, module, exports, stars, *rest = self._plain()
-        return marshal.dumps((path, module, exports, stars, [marshal.dumps(part) for part in rest]))
-
-    def digest(self, calls: bytes) -> bytes:
-        """Of all that others may ask, with the frozen calls; what is frozen may be other bytes for
-        the same."""
-        rows = marshal.loads(calls) if calls else []
-        return hashlib.sha256(marshal.dumps((self._plain(), rows), 2)).digest()
-
-    def _plain(self) -> tuple[Any, ...]:
-        return (
-            self.path,
-            self.module,
-            self.exports,
-            self.stars,
-            # Where a body ends is not for others, or they would depend on every line of it.
-            {k: (*v[:6], (), 0, v[8]) for k, v in self.functions.items()},
-            {k: (*v[:5], 0) for k, v in self.classes.items()},
-            self.definitions,
-            [tuple(v) for v in self.scopes],
-            [tuple(v) for v in self.guards],
-        )
-
-    def freeze_calls(self, hot_loops: Mapping[int, str]) -> bytes:
-        """Who calls what in this module; apart, because only some questions need it."""
-        rows = []
-        for caller, function in self.functions.items():
-            for callee, args, kwargs, line, loops, guards in function.calls:
-                name = _callee_name(callee, self)
-                if name:
-                    hot = min((hot_loops[i] for i in loops if i in hot_loops), default="")
-                    if hot and any(_is_periodic(self.guards[i].test) for i in guards):
-                        hot += "?"
-                    row = (caller.partition("#")[0], args, kwargs, line, hot, guards)
-                    # Version 2: the same bytes for the same, so that they may be compared.
-                    rows.append((name, marshal.dumps(row, 2)))
-        return marshal.dumps(rows) if rows else b""
-
-    @classmethod
-    def thaw(cls, frozen: bytes) -> Self:
-        self = cls.__new__(cls)
-        self.path, self.module, self.exports, self.stars, parts = marshal.loads(frozen)
-        self._frozen = dict(zip(_THAW, parts, strict=True))
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        thaw = _THAW.get(name)
-        if thaw is None:
-            raise AttributeError(name)
-        part = thaw(marshal.loads(self._frozen.pop(name)))
-        setattr(self, name, part)
-        return part
-
-
-_THAW: Mapping[str, Callable[[Any], Any]] = {
-    "functions": lambda part: dict(zip(part, made(Function, part.values()), strict=True)),
-    "classes": lambda part: dict(zip(part, made(Class, part.values()), strict=True)),
-    "definitions": partial(made, Definition),
-    "scopes": partial(made, Scope),
-    "guards": partial(made, Guard),
-}
-"""The parts of a summary that are thawed when they are asked for, in the order of ``_plain``."""
-
-
-def _is_periodic(test: Value, depth: int = 0) -> bool:
-    """``step % interval == 0``: what stands there does not happen in every round of the loop."""
-    if test is None or depth > 4:
-        return False
-    if test[0] == "bin":
-        return bool(test[1] == "%")
-    if test[0] == "bool":
-        return any(_is_periodic(part, depth + 1) for part in test[2])
-    if test[0] == "cmp":
-        return _is_periodic(test[1], depth + 1) or _is_periodic(test[3], depth + 1)
-    return test[0] == "not" and _is_periodic(test[1], depth + 1)
-
-
-def _callee_name(callee: Value, module: Summary) -> str:
-    """The name of a callee as the caller knows it; methods of ``self`` by the class they are in."""
-    for _ in range(4):
-        if callee is None:
-            return ""
-        if callee[0] == "ref":
-            return str(callee[1])
-        if callee[0] == "attr" and callee[1] is not None and callee[1][0] == "self":
-            return f"{callee[1][1]}.{callee[2]}"
-        if callee[0] == "v":
-            callee = module.definitions[callee[1]][0]
-            continue
-        if callee[0] == "star":
-            for star in module.stars[:1]:
-                return f"{star}.{callee[1]}"
-        return ""
-    return ""
 
 
 class Call(NamedTuple):
@@ -212,6 +51,9 @@ class TreeIndex:
         self._rows: dict[str, list[tuple[str, bytes]]] = {}
         self._ancestors: dict[str, list[str]] = {}
         self._starred: dict[tuple[str, str], dict[str, str]] = {}
+        self._called: dict[str, list[tuple[str, int]]] | None = None
+        self._calls_of: dict[str, list[Call]] = {}
+        self._answers_to: dict[tuple[str, str], Any] = {}
 
     def module(self, name: str) -> Summary | None:
         """The summary of the module with the id ``name``, or None when the tree has none."""
@@ -251,9 +93,9 @@ class TreeIndex:
         """The module that a name of the tree begins with (the longest), and the rest."""
         if dotted[:1] != "@":
             return None
-        known = self._split.get(dotted, _UNCUT)
-        if known is _UNCUT:
-            known = self._split[dotted] = self._cut(dotted)
+        if dotted not in self._split:
+            self._split[dotted] = self._cut(dotted)
+        known = self._split[dotted]
         if known is None:
             return None
         module = self._module(known[0])
@@ -396,9 +238,14 @@ class TreeIndex:
         cls = module.classes.get(f"{module.module}.{rest}")
         return (module, cls) if cls is not None else None
 
-    @cached_property
+    @property
     def _callers(self) -> dict[str, list[tuple[str, int]]]:
         """Callee → where it is called: module and position in its calls."""
+        if self._called is None:
+            self._called = self._find_callers()
+        return self._called
+
+    def _find_callers(self) -> dict[str, list[tuple[str, int]]]:
         result: dict[str, list[tuple[str, int]]] = {}
         for name in sorted(self._names()):
             for i, callee in self._edges(name, self._call_rows(name)):
@@ -428,11 +275,25 @@ class TreeIndex:
 
     def callers(self, dotted: str, most: int = MOST_CALLERS) -> list[Call]:
         """The calls in the tree of a function of the tree, the first of them."""
-        result = []
-        for module, i in self._callers.get(dotted, ())[: min(most, MOST_CALLERS)]:
-            caller, args, kwargs, line, hot, guards = marshal.loads(self._call_rows(module)[i][1])
-            result.append(Call(module, caller, args, kwargs, line, hot, guards))
-        return result
+        known = self._calls_of.get(dotted)
+        if known is None:
+            known = []
+            for module, i in self._callers.get(dotted, ())[:MOST_CALLERS]:
+                row = marshal.loads(self._call_rows(module)[i][1])
+                known.append(Call(module, *row))
+            if len(self._calls_of) >= _KEPT_CALLS:
+                self._calls_of.clear()
+            self._calls_of[dotted] = known
+        return known[:most]
+
+    def answer(self, question: str, dotted: str, find: Callable[[str], _T]) -> _T:
+        """What ``find`` says of a name, found once for all who ask; it may rest on nothing but the
+        name and this index."""
+        key = (question, dotted)
+        if key not in self._answers_to:
+            self._answers_to[key] = find(dotted)
+        answer: _T = self._answers_to[key]
+        return answer
 
     def _call_rows(self, module: str) -> list[tuple[str, bytes]]:
         """The name of what is called, and the call, frozen."""

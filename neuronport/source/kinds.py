@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from neuronport.data import data_folder
 from neuronport.readers.python.facts import Value
-from neuronport.source.index import Summary
+from neuronport.source.summary import Summary
 from neuronport.source.values import Atom, Resolver
 
 UNKNOWN = "unknown"
@@ -293,11 +293,11 @@ class Kinds:
             base = self._of(module, func[1], depth + 1)
             methods = table()["methods"].get(base.kind)
             if methods is not None:
-                kind = methods.get(func[2], methods.get("*"))
-                if kind == "same":
+                result: str | None = methods.get(func[2], methods.get("*"))
+                if result == "same":
                     return base
-                if kind is not None:
-                    return Known(kind, base.derived)
+                if result is not None:
+                    return Known(result, base.derived)
             target = self.resolver.callee(module, func)
             if target is not None:
                 return self._annotation(target[0], target[1].return_annotation, depth + 1)

@@ -13,22 +13,18 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from neuronport.audit_cache.store import digest
-from neuronport.readers.python.facts import Class, Definition, Function
-from neuronport.source.index import MOST_CALLERS, Call, Summary, TreeIndex
+from neuronport.source.index import MOST_CALLERS, Call, TreeIndex
+from neuronport.source.summary import Summary
+from neuronport.source.watched import ALL, MARK, Beside, Item, Watched, mark_of
 from neuronport.workspace import Modules
 
-Item: TypeAlias = "tuple[str, Any]"
-"""Kind and key of a thing in a module; the key ``ALL``: every thing of the kind."""
-ALL = "*"
 _BASES = "*"
-"""No path: apart from those, for the bases of a class."""
-_MARK = 16
-"""Bytes of a digest that are kept."""
+"""No path: apart from those, for the bases of a class; with a question, for the answer to it."""
+_T = TypeVar("_T")
 
 
 class Asked:
@@ -96,6 +92,7 @@ class RecordingIndex(TreeIndex):
         self._answers: dict[str, bytes] = {}
         self._homes: dict[str, frozenset[str]] = {}
         self._items: dict[tuple[str, str, Any], bytes] = {}
+        self._calls_at: dict[tuple[str, int], bytes] = {}
 
     # ---- what was not read in this run --------------------------------------------------------------
 
@@ -110,7 +107,7 @@ class RecordingIndex(TreeIndex):
         if found is None:
             if name not in self.digests:
                 return None
-            watched = _Watched.thaw(self._summary(name))
+            watched = Watched.thaw(self._summary(name))
             watched.watch(self)
             found = self._thawed[name] = watched
         return found
@@ -177,6 +174,16 @@ class RecordingIndex(TreeIndex):
             self._behind[key], self._asked = self._asked, outer
         return known
 
+    def answer(self, question: str, dotted: str, find: Callable[[str], _T]) -> _T:
+        key = (f"{_BASES}{question}", dotted)
+        self._asked.remembered.add(key)
+        if (question, dotted) not in self._answers_to:
+            outer = self._aside()
+            super().answer(question, dotted, find)
+            self._behind[key], self._asked = self._asked, outer
+        known: _T = self._answers_to[question, dotted]
+        return known
+
     def _aside(self) -> Asked:
         """Begin anew, to know what one answer depends on that will be given again."""
         outer, self._asked = self._asked, Asked()
@@ -195,6 +202,7 @@ class RecordingIndex(TreeIndex):
         splits = set(asked.splits)
         local = set(asked.local)
         starred = set(asked.starred)
+        callers = set(asked.callers)
         pending, seen = list(asked.remembered), set(asked.remembered)
         while pending:
             behind = self._behind[pending.pop()]
@@ -202,6 +210,7 @@ class RecordingIndex(TreeIndex):
             splits |= behind.splits
             local |= behind.local
             starred |= behind.starred
+            callers |= behind.callers
             pending += behind.remembered - seen
             seen |= behind.remembered
         found: dict[str, list[Item]] = {}
@@ -214,7 +223,7 @@ class RecordingIndex(TreeIndex):
                 found.setdefault(home, [])
         return Needs(
             tuple((module, tuple(sorted(set(things)))) for module, things in sorted(found.items())),
-            tuple(sorted(asked.callers)),
+            tuple(sorted(callers)),
             tuple((dotted, self.head(dotted)) for dotted in sorted(splits)),
             tuple((folder, name, self._meaning(folder, name)) for folder, name in sorted(local)),
             tuple(
@@ -227,7 +236,7 @@ class RecordingIndex(TreeIndex):
         """The modules of the tree whose names a module takes by star."""
         known = self._homes.get(path)
         if known is None:
-            importer = _Beside(path)
+            importer = Beside(path)
             homes = (TreeIndex.localize(self, star, importer) for star in stars)
             known = self._homes[path] = frozenset(home for home in homes if home in self.digests)
         return known
@@ -241,7 +250,7 @@ class RecordingIndex(TreeIndex):
         is other than it was; None: which modules there are, too."""
         outer = self._aside()
         same = all(
-            self._star_home(_Beside(path, module), stars, name) == home
+            self._star_home(Beside(path, module), stars, name) == home
             for module, path, stars, name, home in starred
             if changed is None or not changed.isdisjoint(self._star_modules(path, stars))
         )
@@ -255,7 +264,7 @@ class RecordingIndex(TreeIndex):
         return dotted
 
     def _meaning(self, folder: str, name: str) -> str:
-        return TreeIndex.localize(self, name, _Beside(f"{folder}/" if folder else ""))
+        return TreeIndex.localize(self, name, Beside(f"{folder}/" if folder else ""))
 
     def same_shape(
         self, splits: Iterable[tuple[str, str]], local: Iterable[tuple[str, str, str]]
@@ -279,15 +288,15 @@ class RecordingIndex(TreeIndex):
             if known is None:
                 known = self._items[module, kind, key] = self._watched(module).mark(kind, key)
             hasher.update(known)
-        return hasher.digest()[:_MARK]
+        return hasher.digest()[:MARK]
 
     def digest_of_callers(self, names: Iterable[str]) -> bytes:
         """Of the answers of ``callers`` for these names."""
         return digest(*map(self._answer, names))
 
-    def _watched(self, module: str) -> _Watched:
+    def _watched(self, module: str) -> Watched:
         found = self._module(module)
-        assert isinstance(found, _Watched)
+        assert isinstance(found, Watched)
         return found
 
     def _answer(self, dotted: str) -> bytes:
@@ -305,12 +314,7 @@ class RecordingIndex(TreeIndex):
 
     # ---- who calls what -----------------------------------------------------------------------------
 
-    @cached_property
-    def _calls_at(self) -> dict[tuple[str, int], bytes]:
-        return {}
-
-    @cached_property
-    def _callers(self) -> dict[str, list[tuple[str, int]]]:
+    def _find_callers(self) -> dict[str, list[tuple[str, int]]]:
         result: dict[str, list[tuple[str, int]]] = {}
         outer = self._asked
         for name in sorted(self.digests):
@@ -335,228 +339,6 @@ class RecordingIndex(TreeIndex):
                 (g.test, g.polarity, g.kind) for g in (module.guards[n] for n in guards)
             )
             plain = module.placeless((caller, args, kwargs, hot, conditions), line)
-            rows.append((callee, i, _mark(plain)))
+            rows.append((callee, i, mark_of(plain)))
         self._kept.keep_edges(name, rows, self.needs(), self)
         return rows
-
-
-def _mark(plain: Any) -> bytes:
-    return hashlib.blake2b(marshal.dumps(plain, 2), digest_size=_MARK).digest()
-
-
-class _Watched(Summary):
-    """A summary that tells the index what of it is consulted."""
-
-    __slots__ = ("_numbers", "_plain_things", "_symbols", "index", "plain_stars")
-
-    plain_stars: tuple[str, ...]
-    _symbols: list[str] | None
-    _numbers: dict[str, int]
-    index: RecordingIndex | None
-
-    @property
-    def stars(self) -> tuple[str, ...]:
-        if self.index is not None:
-            self.index.consulted(self.module, "stars", ALL)
-        return self.plain_stars
-
-    @stars.setter
-    def stars(self, stars: tuple[str, ...]) -> None:
-        self.index = None
-        self.plain_stars = stars
-
-    def watch(self, index: RecordingIndex) -> None:
-        def note(kind: str, key: Any) -> None:
-            index.consulted(self.module, kind, key)
-
-        self._symbols = None
-        self._plain_things: dict[str, Any] = {
-            "export": self.exports,
-            "function": self.functions,
-            "class": self.classes,
-            "definition": self.definitions,
-        }
-        self.exports = _Entries(self.exports, "export", note)
-        self.functions = _Entries(self.functions, "function", note)
-        self.classes = _Entries(
-            {
-                name: cls._replace(attributes=_Entries(cls.attributes, f"attribute {name}", note))
-                for name, cls in self.classes.items()
-            },
-            "class",
-            note,
-        )
-        self.definitions = _Numbered(self.definitions, "definition", note)
-        self.index = index
-
-    def packages(self) -> set[str]:
-        assert self.index is not None
-        self.index.consulted(self.module, "packages", ALL)
-        return self._packages(self._plain_things["export"])
-
-    # ---- what things are, wherever they stand -------------------------------------------------------
-
-    def symbol(self, number: int) -> str:
-        """A name for a variable that other variables do not change: scope, name, occurrence."""
-        if self._symbols is None:
-            seen: dict[tuple[int, str], int] = {}
-            self._symbols = []
-            for definition in self._plain_things["definition"]:
-                key = (definition.scope, definition.name)
-                seen[key] = seen.get(key, 0) + 1
-                scope = self.scopes[definition.scope]
-                self._symbols.append(f"{scope.qualname} {definition.name} {seen[key]}")
-            # Two scopes of one name: their variables are told apart by number.
-            self._numbers = {}
-            for i, name in enumerate(self._symbols):
-                if name in self._numbers:
-                    name = self._symbols[i] = f"{name} {i}"
-                self._numbers[name] = i
-        return self._symbols[number]
-
-    def mark(self, kind: str, key: Any) -> bytes:
-        """The digest of a thing; of one that is not there it is another."""
-        return _mark(self._thing(kind, key))
-
-    def _thing(self, kind: str, key: Any) -> Any:
-        things = self._plain_things
-        if kind == "stars":
-            return self.plain_stars
-        if kind == "packages":
-            return sorted(self._packages(things["export"]))
-        if kind.startswith("attribute "):
-            cls = things["class"].get(kind.partition(" ")[2])
-            if cls is None:
-                return None
-            if key == ALL:
-                return [(k, self.placeless(v, cls.line)) for k, v in cls.attributes.items()]
-            values = cls.attributes.get(key)
-            return None if values is None else (self.placeless(values, cls.line),)
-        if key == ALL:
-            if kind == "definition":
-                return [self._definition(d) for d in things[kind]]
-            return [(k, self._thing(kind, k)) for k in things[kind]]
-        if kind == "definition":
-            self.symbol(0) if things[kind] else None
-            number = self._numbers.get(key) if things[kind] else None
-            return None if number is None else self._definition(things[kind][number])
-        if key not in things[kind]:
-            return None
-        thing = things[kind][key]
-        if kind == "function":
-            return self._function(thing)
-        if kind == "class":
-            return self._class(thing)
-        return (self.placeless(thing, 0) if type(thing) is tuple else thing,)
-
-    def _definition(self, thing: Definition) -> Any:
-        guards = [
-            (self.placeless((g.test,), thing.line), g.polarity, g.kind)
-            for g in (self.guards[i] for i in thing.guards)
-        ]
-        value, annotation = self.placeless((thing.value, thing.annotation), thing.line)
-        scope = self.scopes[thing.scope]
-        return value, thing.name, annotation, scope.qualname, guards
-
-    def _function(self, thing: Function) -> Any:
-        return self.placeless(tuple(thing._replace(line=0)), thing.line)
-
-    def _class(self, thing: Class) -> Any:
-        return self.placeless(tuple(thing._replace(line=0, attributes={})), thing.line)
-
-    def placeless(self, value: Any, line: int) -> Any:
-        """A value, or a tuple with some, whose lines count from ``line`` and whose variables are
-        known by name."""
-        if not value:
-            return value
-        tag = value[0]
-        if tag == "const" or tag == "ref":
-            return value
-        if tag == "v" and len(value) == 2 and type(value[1]) is int:
-            return ("v", self.symbol(value[1]))
-        plain = [self.placeless(v, line) if type(v) is tuple else v for v in value]
-        if tag == "call" and len(value) == 5 and type(value[4]) is int:
-            plain[4] -= line
-        return tuple(plain)
-
-
-class _Entries(dict[str, Any]):
-    """A mapping that tells what of it is consulted."""
-
-    __slots__ = ("kind", "note")
-
-    def __init__(self, entries: Mapping[str, Any], kind: str, note: Any) -> None:
-        super().__init__(entries)
-        self.kind = kind
-        self.note = note
-
-    def __getitem__(self, key: str) -> Any:
-        self.note(self.kind, key)
-        return super().__getitem__(key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        self.note(self.kind, key)
-        return super().get(key, default)
-
-    def __contains__(self, key: object) -> bool:
-        self.note(self.kind, key)
-        return super().__contains__(key)
-
-    def __iter__(self) -> Iterator[str]:
-        self.note(self.kind, ALL)
-        return super().__iter__()
-
-    def __len__(self) -> int:
-        self.note(self.kind, ALL)
-        return super().__len__()
-
-    def __eq__(self, other: object) -> bool:
-        self.note(self.kind, ALL)
-        return super().__eq__(other)
-
-    __hash__ = None
-
-    def keys(self) -> Any:
-        self.note(self.kind, ALL)
-        return super().keys()
-
-    def values(self) -> Any:
-        self.note(self.kind, ALL)
-        return super().values()
-
-    def items(self) -> Any:
-        self.note(self.kind, ALL)
-        return super().items()
-
-
-class _Numbered(list[Any]):
-    """Likewise for what is known by number."""
-
-    __slots__ = ("kind", "note")
-
-    def __init__(self, entries: Iterable[Any], kind: str, note: Any) -> None:
-        super().__init__(entries)
-        self.kind = kind
-        self.note = note
-
-    def __getitem__(self, number: Any) -> Any:
-        self.note(self.kind, number if type(number) is int else ALL)
-        return super().__getitem__(number)
-
-    def __iter__(self) -> Iterator[Any]:
-        self.note(self.kind, ALL)
-        return super().__iter__()
-
-    def __len__(self) -> int:
-        self.note(self.kind, ALL)
-        return super().__len__()
-
-
-class _Beside(Summary):
-    """Whoever imports: ``localize`` wants no more than where that is."""
-
-    __slots__ = ()
-
-    def __init__(self, path: str, module: str = "") -> None:
-        self.path = path
-        self.module = module

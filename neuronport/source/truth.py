@@ -15,8 +15,8 @@ from typing import Any
 
 from neuronport.data import data_folder
 from neuronport.readers.python.facts import Guard, Value
-from neuronport.source.index import Summary
 from neuronport.source.processes import processes
+from neuronport.source.summary import Summary
 from neuronport.source.values import MAX_CALLERS, Atom, Resolver
 
 _MAX_DEPTH = 10

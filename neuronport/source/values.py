@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from neuronport.findings import Related
 from neuronport.readers.python.facts import OPTIONS, Function, Value
-from neuronport.source.index import Call, Summary, TreeIndex
+from neuronport.source.index import Call, TreeIndex
+from neuronport.source.summary import Summary
 
 _MAX_DEPTH = 14
 _MAX_ATOMS = 24

@@ -10,7 +10,8 @@ from neuronport.readers.python.facts import ModuleFacts, module_id
 from neuronport.rulebook.interest import interest
 from neuronport.rulebook.load import rulebook
 from neuronport.source.hot import training_loops
-from neuronport.source.index import Summary, TreeIndex, import_heads
+from neuronport.source.index import TreeIndex, import_heads
+from neuronport.source.summary import Summary
 from neuronport.source.view import ModuleView
 from neuronport.workspace import modules, open_workspace
 

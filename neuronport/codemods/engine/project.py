@@ -11,7 +11,8 @@ from neuronport.codemods.engine.source import Source
 from neuronport.findings import Finding, Role
 from neuronport.readers.python.facts import ModuleFacts
 from neuronport.rulebook.judge import Judge
-from neuronport.source.index import Summary, TreeIndex
+from neuronport.source.index import TreeIndex
+from neuronport.source.summary import Summary
 from neuronport.source.view import ModuleView
 from neuronport.targets import Target
 from neuronport.workspace import (

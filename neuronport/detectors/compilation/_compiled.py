@@ -43,20 +43,21 @@ def compiled_at(event: Event, view: ModuleView) -> int:
 
 def _passed(view: ModuleView) -> dict[str, int]:
     """Functions of the module given to torch.compile in it, by dotted name."""
-    known: dict[str, int] | None = getattr(view, "_compiled", None)
-    if known is None:
-        known = {}
-        for event in view.facts.events:
-            if event.kind != "use" or event.role != "call" or not event.args:
-                continue
-            if not event.name.endswith("compile"):
-                continue
-            if view.index.canonical(event.name, view.summary) != _COMPILE:
-                continue
-            for name in _functions(event.args[0], view):
-                known.setdefault(name, event.span.line)
-        view._compiled = known  # type: ignore[attr-defined]
-    return known
+    return view.once("compiled", lambda: _find_passed(view))
+
+
+def _find_passed(view: ModuleView) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for event in view.facts.events:
+        if event.kind != "use" or event.role != "call" or not event.args:
+            continue
+        if not event.name.endswith("compile"):
+            continue
+        if view.index.canonical(event.name, view.summary) != _COMPILE:
+            continue
+        for name in _functions(event.args[0], view):
+            found.setdefault(name, event.span.line)
+    return found
 
 
 def _functions(value: Value, view: ModuleView) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import uses_torch
@@ -19,7 +18,6 @@ _CLOCKS = frozenset(
     ("time.time", "time.perf_counter", "time.monotonic", "time.time_ns", "time.perf_counter_ns")
 )
 _WAITING = ("synchronize", "wait_device_ops", "mark_step", "item", "cpu", "tolist", "sync")
-_WAITS: WeakKeyDictionary[ModuleView, frozenset[int]] = WeakKeyDictionary()
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -40,14 +38,15 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 
 def _scopes_that_wait(view: ModuleView) -> frozenset[int]:
     """The functions in which something waits for the device, so that clocks tell something."""
-    known = _WAITS.get(view)
-    if known is None:
-        known = _WAITS[view] = frozenset(
-            view.facts.contexts[e.ctx].scope
-            for e in view.facts.events
-            if e.kind in ("method", "use") and e.name.rpartition(".")[2] in _WAITING
-        )
-    return known
+    return view.once("timing-without-synchronize", lambda: _find_waits(view))
+
+
+def _find_waits(view: ModuleView) -> frozenset[int]:
+    return frozenset(
+        view.facts.contexts[e.ctx].scope
+        for e in view.facts.events
+        if e.kind in ("method", "use") and e.name.rpartition(".")[2] in _WAITING
+    )
 
 
 def _differs(event: Event, view: ModuleView) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 from neuronport.detectors import Hit
 from neuronport.findings import Confidence
@@ -17,7 +16,6 @@ ONLY = ("step",)
 _MARKS = frozenset(
     ("mark_step", "optimizer_step", "sync", "MpDeviceLoader", "ParallelLoader", "step", "compile")
 )
-_LAZY: WeakKeyDictionary[ModuleView, bool] = WeakKeyDictionary()
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -41,13 +39,14 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 
 def _lazy(view: ModuleView) -> bool:
     """Whether the module uses an XLA device and nothing in it ends a step."""
-    known = _LAZY.get(view)
-    if known is None:
-        uses = marks = False
-        for event in view.facts.events:
-            if event.kind == "import":
-                uses = uses or event.name.partition(".")[0] == "torch_xla"
-            elif event.kind == "use" and event.name.startswith("torch_xla"):
-                marks = marks or event.name.rpartition(".")[2] in _MARKS
-        known = _LAZY[view] = uses and not marks
-    return known
+    return view.once("xla-step-not-marked", lambda: _is_lazy(view))
+
+
+def _is_lazy(view: ModuleView) -> bool:
+    uses = marks = False
+    for event in view.facts.events:
+        if event.kind == "import":
+            uses = uses or event.name.partition(".")[0] == "torch_xla"
+        elif event.kind == "use" and event.name.startswith("torch_xla"):
+            marks = marks or event.name.rpartition(".")[2] in _MARKS
+    return uses and not marks

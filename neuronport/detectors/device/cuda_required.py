@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 from neuronport.detectors import Hit
 from neuronport.findings import Confidence
@@ -13,7 +12,6 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("test",)
 ONLY = ("if", "assert")
-_RAISING: WeakKeyDictionary[ModuleView, dict[int, bool]] = WeakKeyDictionary()
 _MAX_DEPTH = 6
 
 
@@ -36,12 +34,11 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 
 def _raising(view: ModuleView) -> dict[int, bool]:
     """Line of an ``if`` → what its test is when the program raises or exits there."""
-    known = _RAISING.get(view)
-    if known is None:
-        known = _RAISING[view] = {
-            guard.line: not guard.polarity for guard in view.facts.guards if guard.kind == "raise"
-        }
-    return known
+    return view.once("cuda-required", lambda: _find_raising(view))
+
+
+def _find_raising(view: ModuleView) -> dict[int, bool]:
+    return {guard.line: not guard.polarity for guard in view.facts.guards if guard.kind == "raise"}
 
 
 def _asks(value: Value, view: ModuleView, depth: int) -> str:

@@ -13,8 +13,7 @@ EVENTS = ("str",)
 ONLY = ("zero_optimization",)
 
 
-def check(event: Event, view: ModuleView) -> Iterator[Hit]:
-    del view
+def check(event: Event, _view: ModuleView) -> Iterator[Hit]:
     if event.name not in ONLY or event.role[0] != "key":
         return
     yield Hit(event.span, "a configuration of DeepSpeed's ZeRO")

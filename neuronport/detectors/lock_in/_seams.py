@@ -30,11 +30,13 @@ def behind_seam(event: Event, view: ModuleView) -> bool:
 
 def how_sure(view: ModuleView) -> Confidence:
     """A program for Neuron alone may mean to be that; one that also knows CUDA is tied by it."""
-    if not hasattr(view, "_knows_cuda"):
-        knows = any(
-            (e.kind == "use" and e.name.startswith("torch.cuda"))
-            or (e.kind == "str" and e.name.startswith("cuda"))
-            for e in view.facts.events
-        )
-        view._knows_cuda = knows  # type: ignore[attr-defined]
-    return Confidence.LIKELY if view._knows_cuda else Confidence.POSSIBLE  # type: ignore[attr-defined]
+    knows = view.once("knows CUDA", lambda: _knows_cuda(view))
+    return Confidence.LIKELY if knows else Confidence.POSSIBLE
+
+
+def _knows_cuda(view: ModuleView) -> bool:
+    return any(
+        (e.kind == "use" and e.name.startswith("torch.cuda"))
+        or (e.kind == "str" and e.name.startswith("cuda"))
+        for e in view.facts.events
+    )

@@ -59,8 +59,17 @@ CASTS = {
     "cfloat": "complex",
     "cdouble": "complex",
 }
-METHODS = ("to", "type", "half", "double", "new_tensor", "new_zeros", "new_ones", "new_full")
-KEYWORDS = ("dtype", "torch_dtype")
+METHODS: tuple[str, ...] = (
+    "to",
+    "type",
+    "half",
+    "double",
+    "new_tensor",
+    "new_zeros",
+    "new_ones",
+    "new_full",
+)
+KEYWORDS: tuple[str, ...] = ("dtype", "torch_dtype")
 
 
 def formats(view: ModuleView, value: Value) -> list[str]:

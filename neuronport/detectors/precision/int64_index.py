@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import POSSIBLE, torch_call
@@ -13,7 +12,6 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
 _MAKERS = frozenset(("torch.arange", "torch.randint", "torch.randperm"))
-_INDEXING: WeakKeyDictionary[ModuleView, set[int]] = WeakKeyDictionary()
 ONLY = frozenset(n.rpartition(".")[2] for n in _MAKERS)
 
 
@@ -40,11 +38,12 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 
 def _indexing(view: ModuleView) -> set[int]:
     """Numbers of the assignments whose value is used as an index."""
-    known = _INDEXING.get(view)
-    if known is None:
-        known = _INDEXING[view] = {
-            e.args[0][1]
-            for e in view.facts.events
-            if e.kind == "item" and e.args and e.args[0] is not None and e.args[0][0] == "v"
-        }
-    return known
+    return view.once("int64-index", lambda: _find_indexing(view))
+
+
+def _find_indexing(view: ModuleView) -> set[int]:
+    return {
+        e.args[0][1]
+        for e in view.facts.events
+        if e.kind == "item" and e.args and e.args[0] is not None and e.args[0][0] == "v"
+    }

@@ -13,7 +13,6 @@ KEYWORDS = frozenset(("non_blocking",))
 ONLY = KEYWORDS
 
 
-def check(event: Event, view: ModuleView) -> Iterator[Hit]:
-    del view
+def check(event: Event, _view: ModuleView) -> Iterator[Hit]:
     if event.name == "non_blocking" and event.value == ("const", True):
         yield Hit(event.span, "non_blocking=True lets a copy from pinned memory overlap")

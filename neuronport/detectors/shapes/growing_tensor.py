@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import LIKELY, POSSIBLE, local_name, on_host, torch_call
@@ -22,7 +21,6 @@ _TOKENS = re.compile(
     re.I,
 )
 _LAYERS = re.compile(r"layer|block|conv|module|stage|head|feature|branch|net|level|scale", re.I)
-_TARGETS: WeakKeyDictionary[ModuleView, dict[tuple[int, int], str]] = WeakKeyDictionary()
 ONLY = frozenset(n.rpartition(".")[2] for n in _JOINS)
 
 
@@ -66,22 +64,25 @@ def _written(view: ModuleView, value: Value) -> str:
 
 def _target(event: Event, view: ModuleView) -> str:
     """The name the result is assigned to."""
-    targets = _TARGETS.get(view)
-    if targets is None:
-        targets = _TARGETS[view] = {}
-        for definition in view.summary.definitions:
-            value = definition.value
-            # ``torch.cat(…)`` itself, or a method of it: ``torch.cat(…).contiguous()``.
-            while (
-                value is not None
-                and value[0] == "call"
-                and value[1] is not None
-                and value[1][0] == "attr"
-            ):
-                value = value[1][1]
-            if value is not None and value[0] == "call" and len(value) > 4:
-                targets.setdefault((definition.scope, value[4]), definition.name)
+    targets = view.once("growing-tensor", lambda: _find_targets(view))
     return targets.get((view.ctx(event).scope, event.span.line), "")
+
+
+def _find_targets(view: ModuleView) -> dict[tuple[int, int], str]:
+    targets: dict[tuple[int, int], str] = {}
+    for definition in view.summary.definitions:
+        value = definition.value
+        # ``torch.cat(…)`` itself, or a method of it: ``torch.cat(…).contiguous()``.
+        while (
+            value is not None
+            and value[0] == "call"
+            and value[1] is not None
+            and value[1][0] == "attr"
+        ):
+            value = value[1][1]
+        if value is not None and value[0] == "call" and len(value) > 4:
+            targets.setdefault((definition.scope, value[4]), definition.name)
+    return targets
 
 
 def _in_loop(event: Event, view: ModuleView) -> bool:

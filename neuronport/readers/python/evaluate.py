@@ -13,7 +13,7 @@ import builtins
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from neuronport.readers.python.facts import (
     MODULE_BODY,
@@ -74,7 +74,19 @@ _TEXTUAL = frozenset(
         ast.Call,
     )
 )
-_OTHER = ("other",)
+# Asked at every node, hence looked up once.
+_NAME: Final = ast.Name
+_CONSTANT: Final = ast.Constant
+_ATTRIBUTE: Final = ast.Attribute
+_CALL: Final = ast.Call
+_SUBSCRIPT: Final = ast.Subscript
+_EXPR: Final = ast.Expr
+_IF: Final = ast.If
+_TUPLE: Final = ast.Tuple
+_LIST: Final = ast.List
+_BINOP: Final = ast.BinOp
+_STARRED: Final = ast.Starred
+_OTHER: Final[tuple[Any, ...]] = ("other",)
 _BROAD = frozenset(("Exception", "BaseException"))
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
 _DEVICE = ("ref", "torch.device")
@@ -197,10 +209,10 @@ class _Reader:
         )
         self.facts.stars = tuple(self.stars)
         for name, attrs in self.attributes.items():
-            if name in self.facts.classes:
-                self.facts.classes[name].attributes.update(
-                    {k: tuple(v[:_MAX_JOIN]) for k, v in attrs.items()}
-                )
+            cls = self.facts.classes.get(name)
+            if cls is not None:
+                found = {k: tuple(v[:_MAX_JOIN]) for k, v in attrs.items()}
+                self.facts.classes[name] = cls._replace(attributes=found)
 
     def drain(self) -> None:
         while self.deferred:
@@ -255,9 +267,9 @@ class _Reader:
         ended = False
         for stmt in stmts:
             cls = stmt.__class__
-            if cls is ast.Expr:
+            if cls is _EXPR:
                 value = stmt.value  # type: ignore[attr-defined]
-                if value.__class__ is ast.Constant:
+                if value.__class__ is _CONSTANT:
                     continue
                 self.role = _OTHER
                 result = self.expr(value)
@@ -265,7 +277,7 @@ class _Reader:
                     self.ended_by = "raise"
                     ended = True
                     break
-            elif cls is ast.If:
+            elif cls is _IF:
                 if self.if_(stmt):
                     ended = True
                     break
@@ -523,7 +535,7 @@ class _Reader:
             self.role = self.target_role(node.target)
             value = self.expr(node.value)
         target = node.target
-        if target.__class__ is ast.Name:
+        if target.__class__ is _NAME:
             self.bind(target.id, value, node.lineno, annotation)
             if self.in_class_body and target.id in self.names:
                 self.emit(
@@ -547,7 +559,7 @@ class _Reader:
         self.role = self.target_role(node.target)
         value = self.expr(node.value)
         target = node.target
-        if target.__class__ is ast.Name:
+        if target.__class__ is _NAME:
             old = self.lookup(target.id)
         else:
             old = self.expr(target)
@@ -808,7 +820,7 @@ class _Reader:
         return arg.arg, value, annotation, kind
 
     def annotation(self, node: Any) -> Value:
-        if node.__class__ is ast.Constant:
+        if node.__class__ is _CONSTANT:
             if isinstance(node.value, str) and len(node.value) < 200:
                 try:
                     parsed = ast.parse(node.value, mode="eval").body
@@ -828,41 +840,41 @@ class _Reader:
 
     def target_role(self, target: Any) -> Any:
         cls = target.__class__
-        if cls is ast.Name:
+        if cls is _NAME:
             if self.in_class_body:
                 return ("field", self.owner, target.id)
             return ("assign", target.id)
-        if cls is ast.Attribute:
+        if cls is _ATTRIBUTE:
             return ("attr", None, target.attr)
-        if cls is ast.Subscript and target.slice.__class__ is ast.Constant:
+        if cls is _SUBSCRIPT and target.slice.__class__ is _CONSTANT:
             return ("value", target.slice.value)
         return _OTHER
 
     def assign(self, target: Any, value: Value, line: int) -> None:
         cls = target.__class__
-        if cls is ast.Name:
+        if cls is _NAME:
             self.bind(target.id, value, line)
-        elif cls is ast.Tuple or cls is ast.List:
+        elif cls is _TUPLE or cls is _LIST:
             elements = target.elts
             if (
                 value is not None
                 and value[0] in ("tuple", "list")
                 and len(value[1]) == len(elements)
-                and not any(e.__class__ is ast.Starred for e in elements)
+                and not any(e.__class__ is _STARRED for e in elements)
             ):
                 for element, part in zip(elements, value[1], strict=True):
                     self.assign(element, part, line)
             else:
                 for i, element in enumerate(elements):
                     self.assign(element, ("unpack", value, i), line)
-        elif cls is ast.Starred:
+        elif cls is _STARRED:
             self.assign(target.value, None, line)
         else:
             self.store(target, value, "store")
 
     def store(self, target: Any, value: Value, usage: str) -> None:
         cls = target.__class__
-        if cls is ast.Attribute:
+        if cls is _ATTRIBUTE:
             base = self.chain(target.value)
             if base is not None and base[0] == "self" and usage == "store":
                 if value is not None and value[0] != "v":
@@ -904,7 +916,7 @@ class _Reader:
                         role=usage,
                     )
                 )
-        elif cls is ast.Subscript:
+        elif cls is _SUBSCRIPT:
             self.role = _OTHER
             base = self.expr(target.value)
             self.role = ("index", base)
@@ -913,10 +925,10 @@ class _Reader:
                 self.emit(
                     _event("item", self.span(target), self.ctx(), usage, base, (index, value))
                 )
-        elif cls is ast.Name:
+        elif cls is _NAME:
             if usage == "del":
                 self.env.pop(target.id, None)
-        elif cls in (ast.Tuple, ast.List):
+        elif cls in (_TUPLE, _LIST):
             for element in target.elts:
                 self.store(element, None, usage)
 
@@ -924,12 +936,18 @@ class _Reader:
 
     def expr(self, node: Any, usage: str = "load") -> Value:
         cls = node.__class__
-        if cls is ast.Name:
+        if cls is _NAME:
             value = self.lookup(node.id)
-            if value is not None and value[0] == "ref" and self.wanted(value[1]):
+            if (
+                value is not None
+                and value[0] == "ref"
+                # ``x: int`` is everywhere, and says nothing to any rule.
+                and (usage != "annotation" or value[1][:9] != "builtins.")
+                and self.wanted(value[1])
+            ):
                 self.emit(_event("use", self.span(node), self.ctx(), value[1], role=usage))
             return value
-        if cls is ast.Constant:
+        if cls is _CONSTANT:
             text = node.value
             if text.__class__ is str:
                 if len(text) > _MAX_TEXT:
@@ -941,16 +959,16 @@ class _Reader:
                     )
                 return value
             return ("const", text)
-        if cls is ast.Attribute:
+        if cls is _ATTRIBUTE:
             return self.attribute_(node, usage)
-        if cls is ast.Subscript and usage == "annotation":
+        if cls is _SUBSCRIPT and usage == "annotation":
             return ("item", self.expr(node.value, usage), self.expr(node.slice, usage))
-        if cls is ast.Tuple and usage == "annotation":
+        if cls is _TUPLE and usage == "annotation":
             return ("tuple", tuple(self.expr(e, usage) for e in node.elts[:_MAX_ITEMS]))
-        if cls is ast.BinOp and usage == "annotation":
+        if cls is _BINOP and usage == "annotation":
             sides = (self.expr(node.left, usage), self.expr(node.right, usage))
             return ("bin", _OPS.get(node.op.__class__, "?"), *sides)
-        if cls is ast.Call:
+        if cls is _CALL:
             return self.call(node, usage)
         handler = _EXPRS.get(cls)
         if handler is not None:
@@ -982,9 +1000,9 @@ class _Reader:
     def chain(self, node: Any) -> Value:
         """The value of a base, without a use event: the longest chain is the one that counts."""
         cls = node.__class__
-        if cls is ast.Name:
+        if cls is _NAME:
             return self.dereference(self.lookup(node.id))
-        if cls is ast.Attribute:
+        if cls is _ATTRIBUTE:
             base = self.chain(node.value)
             if base is not None and base[0] == "ref":
                 return ("ref", f"{base[1]}.{node.attr}")
@@ -1033,14 +1051,14 @@ class _Reader:
         receiver: Value = None
         method = ""
         func_value: Value
-        if cls is ast.Attribute:
+        if cls is _ATTRIBUTE:
             base = self.chain(func.value)
             if base is not None and base[0] == "ref":
                 func_value = ("ref", f"{base[1]}.{func.attr}")
             else:
                 func_value = ("attr", base, func.attr)
                 receiver, method = base, func.attr
-        elif cls is ast.Name:
+        elif cls is _NAME:
             func_value = self.dereference(self.lookup(func.id))
         else:
             self.role = _OTHER
@@ -1145,7 +1163,7 @@ class _Reader:
         parts: list[Value] = []
         text = ""
         for part in node.values:
-            if part.__class__ is ast.Constant:
+            if part.__class__ is _CONSTANT:
                 piece = str(part.value)[:_MAX_TEXT]
                 parts.append(("const", piece))
                 text += piece
@@ -1193,7 +1211,7 @@ class _Reader:
                 items.append(value)
         self.role = role[1]
         cls = node.__class__
-        tag = "list" if cls is ast.List else "tuple" if cls is ast.Tuple else "set"
+        tag = "list" if cls is _LIST else "tuple" if cls is _TUPLE else "set"
         return (tag, tuple(items))
 
     def dict_(self, node: Any) -> Value:
@@ -1253,7 +1271,7 @@ class _Reader:
         op = _OPS[node.ops[0].__class__]
         # The role of a string in a comparison names the other side, hence the order.
         if len(comparators) == 1 and (
-            left_node.__class__ is ast.Constant or _is_device_text(left_node)
+            left_node.__class__ is _CONSTANT or _is_device_text(left_node)
         ):
             self.role = _OTHER
             right = self.expr(comparators[0])
@@ -1276,7 +1294,7 @@ class _Reader:
         # A left-deep chain (``a + b + c …``) is walked in a loop: it can be thousands long.
         stack = []
         current = node
-        while current.__class__ is ast.BinOp:
+        while current.__class__ is _BINOP:
             stack.append(current)
             current = current.left
         role = self.role
@@ -1371,12 +1389,12 @@ class _Reader:
 
     def assign_quietly(self, target: Any, value: Value) -> None:
         cls = target.__class__
-        if cls is ast.Name:
+        if cls is _NAME:
             self.env[target.id] = value
-        elif cls in (ast.Tuple, ast.List):
+        elif cls in (_TUPLE, _LIST):
             for i, element in enumerate(target.elts):
                 self.assign_quietly(element, ("unpack", value, i))
-        elif cls is ast.Starred:
+        elif cls is _STARRED:
             self.assign_quietly(target.value, None)
 
     def named(self, node: Any) -> Value:
@@ -1446,30 +1464,30 @@ def _ends(body: list[ast.stmt]) -> bool:
     last = body[-1]
     if isinstance(last, ast.Raise):
         return True
-    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+    if isinstance(last, _EXPR) and isinstance(last.value, _CALL):
         return ast.unparse(last.value.func) in ("sys.exit", "os._exit", "exit", "quit")
     return False
 
 
 def _is_device_text(node: Any) -> bool:
     """``torch.device("cuda")`` or its type: in a comparison it is as good as the text."""
-    if node.__class__ is ast.Attribute and node.attr in ("type", "index"):
+    if node.__class__ is _ATTRIBUTE and node.attr in ("type", "index"):
         node = node.value
-    if node.__class__ is not ast.Call or len(node.args) != 1 or node.keywords:
+    if node.__class__ is not _CALL or len(node.args) != 1 or node.keywords:
         return False
     func = node.func
-    name = func.attr if func.__class__ is ast.Attribute else getattr(func, "id", "")
-    return name == "device" and node.args[0].__class__ is ast.Constant
+    name = func.attr if func.__class__ is _ATTRIBUTE else getattr(func, "id", "")
+    return name == "device" and node.args[0].__class__ is _CONSTANT
 
 
 def _exception_names(node: Any) -> list[str]:
     if node is None:
         return ["*"]
-    if node.__class__ is ast.Tuple:
+    if node.__class__ is _TUPLE:
         return [name for element in node.elts for name in _exception_names(element)]
-    if node.__class__ is ast.Name:
+    if node.__class__ is _NAME:
         return ["*"] if node.id in _BROAD else [node.id]
-    if node.__class__ is ast.Attribute:
+    if node.__class__ is _ATTRIBUTE:
         return [node.attr]
     return ["*"]
 

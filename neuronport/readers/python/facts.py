@@ -38,7 +38,7 @@ Values (``Value``) are symbolic; ``None`` is "not known". The first item is the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -46,7 +46,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 9
+FACTS_FORM = 10
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -242,7 +242,7 @@ class Function(NamedTuple):
 class Class(NamedTuple):
     line: int
     bases: tuple[Value, ...]
-    attributes: dict[str, tuple[Value, ...]]
+    attributes: Mapping[str, tuple[Value, ...]]
     """Every value assigned to ``self.name`` or in the class body."""
     methods: tuple[str, ...]
     decorators: tuple[Value, ...]
