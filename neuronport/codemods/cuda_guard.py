@@ -45,6 +45,9 @@ def fix(finding: Finding, source: Source, project: Project, state: Any) -> Any:
     top: ast.AST = call
     positive = True
     if _only_raises(source, call):
+        asked = next(n for n in source.above(call) if not isinstance(n, ast.UnaryOp))
+        if isinstance(asked, ast.BoolOp) and patterns.mentions_request(asked.values):
+            return Left(finding, DONE, "CUDA by name needs CUDA, on every host", ())
         edit = patterns.replace(source, call, f"{seam('is_accelerated')}()")
         return Change(finding, "cuda-guard", FixSafety.REVIEW, TITLE, (edit,))
     parent = source.parent(top)
