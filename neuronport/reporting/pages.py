@@ -49,6 +49,10 @@ def text_page(spec: Spec, options: RenderOptions) -> Iterator[str]:
         yield _heading("Instead", paint)
         for paths, words in _merged(spec.replacement):
             yield from (f"{x}\n" for x in wrap(f"{paths}: {words}", options.columns, "  ", "    "))
+    if spec.ways:
+        yield _heading("By hand", paint)
+        for way in spec.ways:
+            yield from (f"{x}\n" for x in wrap(f"* {way}", options.columns, "  ", "    "))
     if spec.fix:
         yield _heading("Fix", paint)
         yield f"  {spec.fix.codemod} ({spec.fix.safety}): {spec.fix.title}\n"
@@ -157,6 +161,9 @@ def markdown_page(spec: Spec, level: int = 1) -> Iterator[str]:
         yield f"\n{sub} Instead\n\n"
         for paths, words in _merged(spec.replacement):
             yield f"* {paths}: {escape.markdown_code(words)}\n"
+    if spec.ways:
+        yield f"\n{sub} By hand\n\n"
+        yield from (f"* {escape.markdown_code(way)}\n" for way in spec.ways)
     if spec.fix:
         yield f"\n{sub} Fix\n\n"
         yield f"`{spec.fix.codemod}` ({spec.fix.safety}): {prose(spec.fix.title)}.\n"

@@ -45,6 +45,7 @@ _RULE_KEYS = frozenset(
         "silent",
         "confidence",
         "supersedes",
+        "ways",
     ]
 )
 _ROW_KEYS = frozenset(
@@ -72,6 +73,7 @@ _ROW_KEYS = frozenset(
         "answer",
         "removed",
         "title",
+        "ways",
         "why",
     ]
 )
@@ -344,6 +346,7 @@ def _rule(raw: dict[str, Any], file: str) -> Spec:
         file=file,
         confidence=Confidence(raw.get("confidence", "certain")),
         supersedes=tuple(raw.get("supersedes", ())),
+        ways=tuple(raw.get("ways", ())),
     )
 
 
@@ -396,6 +399,7 @@ def _table(raw: dict[str, Any], file: str) -> Iterator[Spec]:
             distinctive=row.get("distinctive", False),
             note=row.get("note", ""),
             answer=row.get("answer", ""),
+            ways=tuple(row.get("ways", raw.get("ways", ()))),
         )
 
 

@@ -87,6 +87,8 @@ class Spec:
     confidence: Confidence = Confidence.CERTAIN
     supersedes: tuple[str, ...] = ()
     """Rules whose findings inside a place of this one say nothing more."""
+    ways: tuple[str, ...] = ()
+    """What a person can do where nothing is written, the best first."""
     # Rows only:
     name: str = ""
     also: tuple[str, ...] = ()

@@ -23,10 +23,11 @@ from neuronport.findings import Confidence, Effort, EvidenceKind, Verdict
 from neuronport.targets import paths
 
 TABLES = sorted((data_folder("rules") / "api").glob("*.toml"))
-TABLE_KEYS = {"namespace", "title", "area", "effort", "evidence", "silent", "row"}
+TABLE_KEYS = {"namespace", "title", "area", "effort", "evidence", "silent", "row", "ways"}
 ROW_KEYS = {
     *("name", "variant", "also", "removed", "native", "xla", "on", "when", "unknown", "kind"),
     "replacement",
+    "ways",
     *(
         "guarded",
         "confidence",

@@ -30,6 +30,7 @@ from neuronport.codemods.engine.model import (
 from neuronport.codemods.engine.project import Project
 from neuronport.codemods.engine.seam import Seam, Seams, extended, new_module
 from neuronport.codemods.engine.source import Source
+from neuronport.codemods.engine.ways import with_ways
 from neuronport.findings import Finding, FixSafety, Verdict
 from neuronport.workspace import Undecodable, WorkspaceError, decode_python, encode, read_source
 
@@ -138,7 +139,7 @@ def make_plan(project: Project, options: Options) -> Plan:
     waiting = {c.finding.fingerprint for c in plan.held_back}
     for finding in findings:
         if finding.fingerprint not in done | waiting:
-            plan.left.append(left.get(finding.fingerprint) or why_left(finding, project))
+            plan.left.append(with_ways(left.get(finding.fingerprint) or why_left(finding, project)))
     if options.annotate:
         from neuronport.codemods.engine.annotate import annotate
 
@@ -515,12 +516,7 @@ def comments(text: str) -> list[str]:
 
 def why_left(finding: Finding, project: Project) -> Left:
     """Why a finding that no codemod writes is left, from what its rule knows."""
-    ways = tuple(dict.fromkeys(t.replacement for t in finding.by_target.values() if t.replacement))
     if finding.verdict in (Verdict.LOCKS_IN, Verdict.FALLS_BACK) and finding.context.guarded_by:
-        return Left(
-            finding,
-            "cuda-only",
-            f"runs only where {finding.context.guarded_by}: CUDA keeps it, Neuron skips it",
-            ways,
-        )
-    return Left(finding, "by-hand", finding.why, ways)
+        says = f"runs only where {finding.context.guarded_by}: CUDA keeps it, Neuron skips it"
+        return Left(finding, "cuda-only", says)
+    return Left(finding, "by-hand", finding.why)
