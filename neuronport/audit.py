@@ -13,7 +13,7 @@ import marshal
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ from neuronport.source.index import TreeIndex, import_heads
 from neuronport.source.reach import Reach
 from neuronport.source.recording import RecordingIndex
 from neuronport.source.summary import Summary
-from neuronport.spool import Facts, Kept, Spool, Summaries
+from neuronport.spool import Kept, Spool, Summaries
 from neuronport.targets import Target
 from neuronport.workspace import (
     Modules,
@@ -92,14 +92,16 @@ class Read(NamedTuple):
     """Of both; empty without a cache."""
     key: bytes
     """Of the file in the cache; empty without one."""
+    facts: Kept
+    """Empty: there is nothing to judge."""
 
 
 class Rest(NamedTuple):
-    """A file that is judged by whoever is free."""
+    """A file that is to be judged, by whoever is free."""
 
     path: str
     key: bytes
-    facts: bytes
+    facts: Kept
     """Empty: they are in the cache."""
 
 
@@ -156,7 +158,6 @@ class PythonAuditor:
         self.book = rulebook()
         self.interest: Interest = interest_of(self.book)
         self.part = Part()
-        self._facts: MutableMapping[str, bytes] = {}
         self._by_path = {file.path: file for file in python}
         self._keys: dict[str, bytes] = {}
         self._recalled: dict[str, bytes] = {}
@@ -245,23 +246,18 @@ class PythonAuditor:
             ]
         self.part.lines += lines
         self.part.looked_at += 1
-        frozen = None
+        frozen = b""
         if facts.events or facts.comments:
-            self._facts[file.path] = frozen = marshal.dumps(facts.freeze())
+            frozen = marshal.dumps(facts.freeze())
         summary = Summary(facts)
         frozen_summary = summary.freeze()
         calls = summary.freeze_calls(training_loops(facts))
         digest = b""
         if memory is not None:
             digest = summary.digest(calls)
-            head = Head(key, facts.module, lines, frozen is not None, digest, None)
+            head = Head(key, facts.module, lines, bool(frozen), digest, None)
             memory.keep_read(head, frozen, frozen_summary, calls)
-            self._keys[file.path] = key
-        return Read(file.path, facts.module, frozen_summary, calls, digest, key)
-
-    def kept(self) -> dict[str, bytes]:
-        """The facts of the files read so far, frozen; judging lets go of them."""
-        return dict(self._facts)
+        return Read(file.path, facts.module, frozen_summary, calls, digest, key, frozen)
 
     def _skip(
         self,
@@ -295,30 +291,20 @@ class PythonAuditor:
             progress()
         return rest
 
-    def waiting(self) -> list[Rest]:
-        """Hand over what was read here and is to be judged."""
-        facts, self._facts = dict(self._facts), {}
-        return [Rest(path, self._keys.get(path, b""), facts[path]) for path in sorted(facts)]
-
-    def emptied(self, spool: Spool) -> PythonAuditor:
+    def emptied(self) -> PythonAuditor:
         """Itself in a process of its own, without what the process it came from found."""
         self.part = Part()
-        self._facts = Facts(spool)
         self._made = None
         return self
 
-    def judge_all(
-        self, tree: Tree, progress: Callable[[], None], rest: Iterable[Rest] = ()
-    ) -> Part:
-        """Judge every file that was read, and those of ``rest``."""
+    def judge_all(self, tree: Tree, progress: Callable[[], None], rest: Iterable[Rest]) -> Part:
+        """Judge the files of ``rest``."""
         judge = Judge(self.book, self.targets, self._index(tree))
-        for path in sorted(self._facts):
-            facts = ModuleFacts.thaw(marshal.loads(self._facts.pop(path)))
-            self._judge(judge, self._by_path[path], facts)
-            progress()
-        for path, key, frozen in rest:
+        for path, key, kept in rest:
             self._keys[path] = key
-            if not frozen:
+            if kept:
+                frozen = tree.spool.get(kept)
+            else:
                 assert self.memory is not None
                 frozen = self.memory.facts(key)
             facts = ModuleFacts.thaw(marshal.loads(frozen))
@@ -441,6 +427,19 @@ def quiet_interpreter() -> None:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
 
 
+def to_judge(read: Read) -> Iterator[Rest]:
+    """What is to be judged of a file that was read; perhaps nothing."""
+    if read.facts:
+        yield Rest(read.path, read.key, read.facts)
+
+
+def by_path(rest: list[Rest]) -> Iterator[Rest]:
+    """In the order of paths, letting go of each: modules that know each other lie together."""
+    rest.sort(reverse=True)
+    while rest:
+        yield rest.pop()
+
+
 def audit_serially(
     python: Sequence[SourceFile],
     targets: Sequence[Target],
@@ -451,13 +450,15 @@ def audit_serially(
     quiet_interpreter()
     auditor = PythonAuditor(python, targets, store)
     tree = Tree()
+    rest: list[Rest] = []
     for file in auditor.recall(python, tree, lambda: progress("read")):
         read = auditor.read(file)
         if read is not None:
             tree.add(read)
+            rest += to_judge(read)
         progress("read")
-    rest = auditor.settle(tree, lambda: progress("judge"))
-    part = auditor.judge_all(tree, lambda: progress("judge"), rest)
+    rest += auditor.settle(tree, lambda: progress("judge"))
+    part = auditor.judge_all(tree, lambda: progress("judge"), by_path(rest))
     part.sort()
     return part
 

@@ -1,9 +1,9 @@
 """Auditing Python files in several processes, with the same result as in one.
 
-Each process takes files from a common counter, keeps their facts, and sends only summaries; once
-all are read, every process gets all summaries and judges its own files, and takes what else is to
-be judged (facts that were in the cache) from another counter. A process that dies costs the file it
-was at, which is reported, and nothing else.
+Each process takes files from a common counter, and says where it put their summaries and facts; once
+all are read, every process learns where all are, and judges files from one end of the tree: who judges
+neighbours asks for the same modules. A process that dies costs the file it was at, which is reported,
+and nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from neuronport.audit import (
     Rest,
     Tree,
     audit_serially,
+    by_path,
     quiet_interpreter,
+    to_judge,
 )
 from neuronport.audit_cache.store import Damaged, Store
 from neuronport.findings import NotLookedAt
@@ -81,16 +83,18 @@ def _audit(
     unread = auditor.recall(python, tree, lambda: progress("read"))
     if _worth_it(unread, jobs):
         return _Pool(python, unread, auditor, tree, jobs, progress, store).run()
+    rest: list[Rest] = []
     for file in unread:
         read = auditor.read(file)
         if read is not None:
             tree.add(read)
+            rest += to_judge(read)
         progress("read")
-    rest = auditor.settle(tree, lambda: progress("judge")) + auditor.waiting()
-    by_path = {f.path: f for f in python}
-    if _worth_it([by_path[r.path] for r in rest], jobs):
+    rest += auditor.settle(tree, lambda: progress("judge"))
+    files = {f.path: f for f in python}
+    if _worth_it([files[r.path] for r in rest], jobs):
         return _Pool(python, [], auditor, tree, jobs, progress, store).run(rest)
-    part = auditor.judge_all(tree, lambda: progress("judge"), rest)
+    part = auditor.judge_all(tree, lambda: progress("judge"), by_path(rest))
     part.sort()
     return part
 
@@ -122,7 +126,8 @@ class _Pool:
         self.inherited = auditor if method == "fork" else None
         self.context: Any = multiprocessing.get_context(method)
         self.next = self.context.Value("i", 0)
-        self.next_rest = self.context.Value("i", 0)
+        self.ends = self.context.Array("i", [0, 0])
+        """Between which places of the list what is to be judged was not taken."""
         self.owner = self.context.Array("i", [-1] * len(self.files), lock=False)
         self.current = self.context.Array("i", [-1] * 4 * jobs, lock=False)
         self.workers: list[tuple[int, Any, Connection]] = []
@@ -145,7 +150,7 @@ class _Pool:
                 self.inherited,
                 self.store,
                 self.next,
-                self.next_rest,
+                self.ends,
                 self.owner,
                 self.current,
                 files,
@@ -160,6 +165,7 @@ class _Pool:
     def run(self, rest: Sequence[Rest] | None = None) -> Part:
         """``rest``: what is to be judged, when all is read."""
         tree = self.tree
+        read_here: list[Rest] = []
         tree.spool = Spool(self.folder)
         for number in range(self.jobs):
             self.start(number, None)
@@ -184,14 +190,18 @@ class _Pool:
                         for _ in range(message[1]):
                             self.progress("read")
                     else:
-                        for read in marshal.loads(message[1]):
-                            self.tree.add(Read(*read))
+                        for row in marshal.loads(message[1]):
+                            read = Read(*row)
+                            self.tree.add(read)
+                            read_here += to_judge(read)
                         waiting.remove(worker)
                         ready.append(worker)
             if rest is None:
                 rest = self.auditor.settle(self.tree, lambda: self.progress("judge"))
             place = {f.path: i for i, f in enumerate(self.files)}
-            rest = sorted(rest, key=lambda r: place[r.path])
+            rest = sorted([*rest, *read_here])
+            self.owner[:] = [-1] * len(self.files)
+            self.ends[1] = len(rest)
             plain = (
                 dict(sorted(tree.fresh.items())),
                 tree.keys,
@@ -279,7 +289,7 @@ def _work(
     inherited: PythonAuditor | None,
     store: Store | None,
     following: Any,
-    following_rest: Any,
+    ends: Any,
     owner: Any,
     current: Any,
     given: list[int] | None,
@@ -292,7 +302,7 @@ def _work(
         auditor = inherited
         if auditor is None:
             auditor = PythonAuditor(sorted(files, key=lambda f: f.path), targets, store)
-        auditor.emptied(spool)
+        auditor.emptied()
         memory = auditor.memory
         summaries: list[tuple[Any, ...]] = []
 
@@ -302,8 +312,11 @@ def _work(
                 current[number] = i
                 result = auditor.read(files[i])
                 if result is not None:
-                    summary, calls = map(spool.put, (result.summary, result.calls))
-                    summaries.append(tuple(result._replace(summary=summary, calls=calls)))
+                    kept = (result.summary, result.calls, result.facts)
+                    summary, calls, facts = map(spool.put, kept)
+                    summaries.append(
+                        tuple(result._replace(summary=summary, calls=calls, facts=facts))
+                    )
             connection.send(("read", len(indices)))
 
         if given is not None:
@@ -322,9 +335,9 @@ def _work(
         tree.spool = spool
         tree.fresh, tree.keys, tree.digests, rest = marshal.loads(connection.recv_bytes())
 
-        def others() -> Iterator[Rest]:
+        def from_an_end() -> Iterator[Rest]:
             while True:
-                taken = _take(following_rest, len(rest))
+                taken = _take_at_an_end(ends, last=bool(number % 2))
                 if not taken:
                     return
                 for i in taken:
@@ -332,7 +345,7 @@ def _work(
                     owner[place] = number
                     yield Rest(files[place].path, key, facts)
 
-        part = auditor.judge_all(tree, lambda: connection.send(("judge",)), others())
+        part = auditor.judge_all(tree, lambda: connection.send(("judge",)), from_an_end())
         if memory is not None:
             memory.store.close()
         connection.send(("part", part))
@@ -350,3 +363,13 @@ def _take(counter: Any, end: int) -> range:
         first = counter.value
         counter.value = min(first + _CHUNK, end)
     return range(first, min(first + _CHUNK, end))
+
+
+def _take_at_an_end(ends: Any, last: bool) -> range:
+    with ends.get_lock():
+        first, end = ends
+        if last:
+            ends[1] = max(end - _CHUNK, first)
+            return range(ends[1], end)
+        ends[0] = min(first + _CHUNK, end)
+        return range(first, ends[0])

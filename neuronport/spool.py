@@ -7,7 +7,7 @@ bytes themselves take the place of where they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
@@ -81,29 +81,6 @@ class Summaries(Mapping[str, tuple[bytes, bytes]]):
 
     def __contains__(self, module: object) -> bool:
         return module in self._places
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-
-class Facts(MutableMapping[str, bytes]):
-    """Path → facts, wherever they are kept."""
-
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
-        self._places: dict[str, Kept] = {}
-
-    def __getitem__(self, path: str) -> bytes:
-        return self._spool.get(self._places[path])
-
-    def __setitem__(self, path: str, facts: bytes) -> None:
-        self._places[path] = self._spool.put(facts)
-
-    def __delitem__(self, path: str) -> None:
-        del self._places[path]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

@@ -6,7 +6,7 @@ import marshal
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from neuronport.audit import PythonAuditor, Tree, quiet_interpreter
+from neuronport.audit import PythonAuditor, Rest, Tree, quiet_interpreter, to_judge
 from neuronport.codemods.engine.source import Source
 from neuronport.findings import Finding, Role
 from neuronport.readers.python.facts import ModuleFacts
@@ -41,12 +41,14 @@ class Project:
         python = [f for f in workspace.files if f.kind in ("python", "stub")]
         auditor = PythonAuditor(python, targets)
         tree = Tree()
+        rest: list[Rest] = []
         for file in python:
             read = auditor.read(file)
             if read is not None:
                 tree.add(read)
+                rest += to_judge(read)
             progress("read")
-        self._frozen = auditor.kept()
+        self._frozen = {r.path: tree.spool.get(r.facts) for r in rest}
         self.index = TreeIndex(tree.summaries(), auditor.modules)
         self._modules = sorted(tree.fresh)
         self._taken: dict[str, set[str]] | None = None
@@ -56,7 +58,7 @@ class Project:
         self._imported: dict[str, Sequence[str]] | None = None
         self.modules = auditor.modules
         self._judge = Judge(auditor.book, targets, self.index)
-        self.part = auditor.judge_all(tree, lambda: progress("judge"))
+        self.part = auditor.judge_all(tree, lambda: progress("judge"), rest)
         self.part.sort()
         self.files = {f.path: f for f in workspace.files}
         self._sources: dict[str, Source | None] = {}

@@ -35,6 +35,8 @@ _MAX_ITEMS = 64
 _MAX_TEXT = 400
 _MAX_JOIN = 8
 _MAX_ARGS = 16
+_MAX_NESTING = 900
+"""A person writes far less; the interpreter's own limit is not that of compiled code."""
 _OPS: dict[type, str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -175,6 +177,8 @@ class _Reader:
         """How the last statement list that ended did: return, raise, jump."""
         self.imported: list[str] | None = None
         """Dotted names imported in the ``try`` body being read, when it catches ImportError."""
+        self.depth = 0
+        """Of what is being read; an error leaves it, and the file, as they are."""
         self._ctx_key: Any = None
         self._ctx = 0
 
@@ -278,7 +282,12 @@ class _Reader:
                     ended = True
                     break
             elif cls is _IF:
-                if self.if_(stmt):
+                if self.depth >= _MAX_NESTING:
+                    raise RecursionError
+                self.depth += 1  # ``elif`` nests
+                left = self.if_(stmt)
+                self.depth -= 1
+                if left:
                     ended = True
                     break
             else:
@@ -959,22 +968,29 @@ class _Reader:
                     )
                 return value
             return ("const", text)
+        if self.depth >= _MAX_NESTING:
+            raise RecursionError
+        self.depth += 1
         if cls is _ATTRIBUTE:
-            return self.attribute_(node, usage)
-        if cls is _SUBSCRIPT and usage == "annotation":
-            return ("item", self.expr(node.value, usage), self.expr(node.slice, usage))
-        if cls is _TUPLE and usage == "annotation":
-            return ("tuple", tuple(self.expr(e, usage) for e in node.elts[:_MAX_ITEMS]))
-        if cls is _BINOP and usage == "annotation":
-            sides = (self.expr(node.left, usage), self.expr(node.right, usage))
-            return ("bin", _OPS.get(node.op.__class__, "?"), *sides)
-        if cls is _CALL:
-            return self.call(node, usage)
-        handler = _EXPRS.get(cls)
-        if handler is not None:
-            return handler(self, node)
-        self.parts(node)
-        return None
+            value = self.attribute_(node, usage)
+        elif cls is _CALL:
+            value = self.call(node, usage)
+        elif usage == "annotation" and cls is _SUBSCRIPT:
+            value = ("item", self.expr(node.value, usage), self.expr(node.slice, usage))
+        elif usage == "annotation" and cls is _TUPLE:
+            value = ("tuple", tuple(self.expr(e, usage) for e in node.elts[:_MAX_ITEMS]))
+        elif usage == "annotation" and cls is _BINOP:
+            op = _OPS.get(node.op.__class__, "?")
+            value = ("bin", op, self.expr(node.left, usage), self.expr(node.right, usage))
+        else:
+            handler = _EXPRS.get(cls)
+            value = None
+            if handler is None:
+                self.parts(node)
+            else:
+                value = handler(self, node)
+        self.depth -= 1
+        return value
 
     def parts(self, node: Any) -> None:
         """Look into a node of a kind that is not known, as a newer Python may have."""
@@ -1003,7 +1019,11 @@ class _Reader:
         if cls is _NAME:
             return self.dereference(self.lookup(node.id))
         if cls is _ATTRIBUTE:
+            if self.depth >= _MAX_NESTING:
+                raise RecursionError
+            self.depth += 1
             base = self.chain(node.value)
+            self.depth -= 1
             if base is not None and base[0] == "ref":
                 return ("ref", f"{base[1]}.{node.attr}")
             if node.attr in self.methods or node.attr in self.names:
