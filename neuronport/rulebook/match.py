@@ -72,7 +72,7 @@ def matches(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]
         yield from _methods(event, view, book)
     elif kind == "import":
         yield from _imports(event, view, book)
-    if book.outside and kind in _OUTSIDE:
+    if kind in _OUTSIDE and book.outside:
         yield from _outside(event, view, book)
 
 

@@ -40,6 +40,7 @@ class TreeIndex:
 
     def __init__(self, frozen: Mapping[str, tuple[bytes, bytes]], modules: Modules) -> None:
         self._frozen = frozen
+        self._present = frozenset(frozen)
         self._modules = modules
         self._thawed: dict[str, Summary] = {}
         self._before: dict[str, Summary] = {}
@@ -77,7 +78,7 @@ class TreeIndex:
         return self._frozen
 
     def _has(self, name: str) -> bool:
-        return name in self._frozen
+        return name in self._present
 
     def _summary(self, name: str) -> bytes | None:
         frozen = self._frozen.get(name)

@@ -24,6 +24,9 @@ class Known(NamedTuple):
     derived: bool
 
 
+_NOT_KNOWN = Known(UNKNOWN, True)
+
+
 @cache
 def table() -> Mapping[str, Any]:
     """The parsed kinds table, with prefixes sorted out."""
@@ -81,7 +84,7 @@ class Kinds:
         known = self._memo.get(key)
         if known is None:
             # Where a value rests on itself, and beyond the depth, nothing is known.
-            self._memo[key] = Known(UNKNOWN, True)
+            self._memo[key] = _NOT_KNOWN
             if depth <= _MAX_DEPTH:
                 known = self._memo[key] = self._derive(module, value, depth)
             else:
@@ -106,14 +109,13 @@ class Kinds:
         guessed = {k for k in kinds if k != UNKNOWN}
         if not derived and len(guessed) == 1:
             return Known(guessed.pop(), False)
-        return Known(UNKNOWN, True)
+        return _NOT_KNOWN
 
     def _atom(self, atom: Atom, depth: int) -> Known:
         value = atom.value
         if value is None:
-            return Known(UNKNOWN, True)
+            return _NOT_KNOWN
         tag = value[0]
-        unknown = Known(UNKNOWN, True)
         if tag == "const":
             literal = value[1]
             if literal is None:
@@ -131,7 +133,7 @@ class Kinds:
             for side in (left, right):
                 if side.kind in ("tensor", "array"):
                     return side
-            return Known("number", True) if left.kind == right.kind == "number" else unknown
+            return Known("number", True) if left.kind == right.kind == "number" else _NOT_KNOWN
         if tag in ("bin", "neg", "invert"):
             sides = value[2:] if tag == "bin" else value[1:]
             found = [self._of(atom.module, side, depth + 1) for side in sides]
@@ -142,7 +144,7 @@ class Kinds:
                 return Known("number", True)
             if any(side.kind == "string" for side in found):
                 return Known("string", True)
-            return unknown
+            return _NOT_KNOWN
         if tag == "self":
             return Known(self._class_kind(value[1]), True)
         if tag == "annotated":
@@ -159,13 +161,13 @@ class Kinds:
                 return base
             if base.kind == "batch":
                 return Known("tensor", False)
-            return unknown
+            return _NOT_KNOWN
         if tag in ("elem", "unpack"):
             base = self._of(atom.module, value[1], depth + 1)
             if tag == "unpack" and base.kind in ("tensor", "batch"):
                 return Known("tensor", base.kind == "tensor" and base.derived)
             kind = table()["elements"].get(base.kind)
-            return Known(kind, base.derived) if kind else unknown
+            return Known(kind, base.derived) if kind else _NOT_KNOWN
         if tag == "with":
             return self._of(atom.module, value[1], depth + 1)
         if tag == "ref":
@@ -174,7 +176,7 @@ class Kinds:
             if value[1].startswith("torch.") and value[1].rpartition(".")[2] in _DTYPES:
                 return Known("dtype", True)
             return Known("name", True)
-        return unknown
+        return _NOT_KNOWN
 
     def is_module_class(self, dotted: str) -> bool:
         """Whether a class of the tree is a ``torch.nn.Module``, as far as its bases are known."""
@@ -198,15 +200,14 @@ class Kinds:
         return "other"
 
     def _annotation(self, module: Summary, value: Value, depth: int) -> Known:
-        unknown = Known(UNKNOWN, True)
         if value is None:
-            return unknown
+            return _NOT_KNOWN
         if value[0] == "bin":
             parts = [self._annotation(module, v, depth + 1) for v in value[2:]]
             named = [p for p in parts if p.kind not in (UNKNOWN, "none")]
-            return named[0] if len(named) == 1 else unknown
+            return named[0] if len(named) == 1 else _NOT_KNOWN
         if value[0] == "const":
-            return Known("none", True) if value[1] is None else unknown
+            return Known("none", True) if value[1] is None else _NOT_KNOWN
         if value[0] == "item":
             base = value[1]
             if base is not None and base[0] == "ref":
@@ -220,12 +221,12 @@ class Kinds:
                     if inner is not None and inner[0] == "tuple":
                         parts = [self._annotation(module, v, depth + 1) for v in inner[1]]
                         named = [p for p in parts if p.kind not in (UNKNOWN, "none")]
-                        return named[0] if len({p.kind for p in named}) == 1 else unknown
+                        return named[0] if len({p.kind for p in named}) == 1 else _NOT_KNOWN
                 if base[1].partition(".")[0] in ("typing", "builtins", "collections"):
                     return Known("other", True)
                 if base[1].startswith("jaxtyping."):
                     return Known("tensor", True)
-            return unknown
+            return _NOT_KNOWN
         if value[0] in ("ref", "v"):
             for ref in self.resolver.refs(module, value):
                 kind = table()["annotations"].get(ref)
@@ -239,7 +240,7 @@ class Kinds:
                     return Known("optimizer", True)
                 if ref.startswith(("numpy.", "builtins.", "pathlib.", "argparse.", "typing.")):
                     return Known("other", True)
-        return unknown
+        return _NOT_KNOWN
 
     def _written(self, module: Summary, value: Any, depth: int) -> Known:
         """The kind that the annotation of a parameter says."""
@@ -247,7 +248,7 @@ class Kinds:
         for name, _default, annotation, _kind in function.params if function is not None else ():
             if name == value[2]:
                 return self._annotation(module, annotation, depth + 1)
-        return Known(UNKNOWN, True)
+        return _NOT_KNOWN
 
     def _param(self, module: Summary, value: Any, depth: int) -> Known:
         function = module.functions.get(value[1])
@@ -273,13 +274,12 @@ class Kinds:
         if (value[1], name) in self.tensor_params and not _NO_TENSOR.search(name):
             return Known("tensor", False)
         kind = table()["by_name"].get(name)
-        return Known(kind, False) if kind else Known(UNKNOWN, True)
+        return Known(kind, False) if kind else _NOT_KNOWN
 
     def _call(self, module: Summary, value: Any, depth: int) -> Known:
         func = value[1]
-        unknown = Known(UNKNOWN, True)
         if func is None:
-            return unknown
+            return _NOT_KNOWN
         if func[0] == "ref":
             dotted = func[1]
             if self.resolver.index.class_(dotted) is not None:
@@ -302,15 +302,15 @@ class Kinds:
             if target is not None:
                 return self._annotation(target[0], target[1].return_annotation, depth + 1)
             if base.kind == "module" and func[2] not in ("parameters",):
-                return unknown
-            return unknown
+                return _NOT_KNOWN
+            return _NOT_KNOWN
         # Calling a value: a module gives tensors.
         base = self._of(module, func, depth + 1)
         if base.kind == "module":
             return Known("tensor", False)
         if base.kind == "class":
-            return unknown
-        return unknown
+            return _NOT_KNOWN
+        return _NOT_KNOWN
 
     def _attribute(self, module: Summary, value: Any, depth: int) -> Known:
         base = self._of(module, value[1], depth + 1)
@@ -320,7 +320,7 @@ class Kinds:
         kind = table()["by_name"].get(value[2])
         if kind:
             return Known(kind, False)
-        return Known(UNKNOWN, True)
+        return _NOT_KNOWN
 
 
 _ASKING = re.compile(r"(is|are|has|can|get_num)_(?!close$)|\w+_enabled$")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from neuronport.findings import Related
@@ -37,6 +38,11 @@ class Atom(NamedTuple):
         return any(step.says.startswith((_DEFAULT, _PASSED)) for step in self.chain)
 
 
+_atom: Callable[[tuple[Summary, Value, tuple[Related, ...]]], Atom] = partial(tuple.__new__, Atom)
+_step: Callable[[tuple[str, int, str]], Related] = partial(tuple.__new__, Related)
+"""Made without a step of Python each: there are millions."""
+
+
 class Resolver:
     """Follows values over the files of a tree."""
 
@@ -50,7 +56,7 @@ class Resolver:
         """Everything ``value`` can be; an empty tuple or an atom of ``None``: not known."""
         if value is None or value[0] == "const":
             # Not remembered: False and 0 are equal, and the one would be taken for the other.
-            return (Atom(module, value),)
+            return (_atom((module, value, ())),)
         key = (module.module, value)
         known = self._memo.get(key)
         if known is None:
@@ -66,7 +72,7 @@ class Resolver:
     def _within(self, module: Summary, value: Value, seen: Any) -> tuple[Atom, ...]:
         """``follow`` from inside of following something else."""
         if (module.module, value) in seen or self._nested >= _MAX_NESTED:
-            return (Atom(module, None),)
+            return (_atom((module, None, ())),)
         self._nested += 1
         try:
             return self.follow(module, value)
@@ -108,16 +114,16 @@ class Resolver:
     ) -> list[Atom]:
         """``seen``: what is being followed; it is as it was when this returns."""
         if value is None:
-            return [Atom(module, None, chain)]
+            return [_atom((module, None, chain))]
         tag = value[0]
         if tag == "const":
-            return [Atom(module, value, chain)]
+            return [_atom((module, value, chain))]
         self._steps += 1
         if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
-            return [Atom(module, None, chain)]
+            return [_atom((module, None, chain))]
         follow = _FOLLOW.get(tag)
         if follow is None:
-            return [Atom(module, value, chain)]
+            return [_atom((module, value, chain))]
         key = (module.module, value)
         if key in seen:
             return []
@@ -138,9 +144,9 @@ class Resolver:
         self, module: Summary, value: Any, chain: Any, depth: int, seen: Any
     ) -> list[Atom]:
         definition = module.definitions[value[1]]
-        step = Related(module.path, definition.line, f"assigned to {definition.name}")
+        step = _step((module.path, definition.line, f"assigned to {definition.name}"))
         if definition.value is None and definition.annotation is not None:
-            return [Atom(module, ("annotated", definition.annotation), (*chain, step))]
+            return [_atom((module, ("annotated", definition.annotation), (*chain, step)))]
         return self._atoms(module, definition.value, (*chain, step), depth, seen)
 
     def _any(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
@@ -167,7 +173,7 @@ class Resolver:
             if name and not tail and name in owner.exports:
                 inner = owner.exports[name]
                 if inner is not None and inner[0] != "ref":
-                    step = Related(owner.path, self._line(owner, inner), f"{name} is defined")
+                    step = _step((owner.path, self._line(owner, inner), f"{name} is defined"))
                     return self._atoms(owner, inner, (*chain, step), depth, seen)
             if tail and "." not in tail:
                 cls = owner.classes.get(f"{owner.module}.{name}")
@@ -175,18 +181,18 @@ class Resolver:
                     atoms: list[Atom] = []
                     for item in cls.attributes[tail]:
                         if item is not None and item[0] == "ref":
-                            atoms.append(Atom(owner, item, chain))
+                            atoms.append(_atom((owner, item, chain)))
                         else:
                             atoms += self._atoms(owner, item, chain, depth, seen)
                     return atoms
-        return [Atom(module, ("ref", dotted), chain)]
+        return [_atom((module, ("ref", dotted), chain))]
 
     def _star(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         """A name that only a star import can have brought."""
         home = self.index.starred(module, value[1])
         if home:
             return self._atoms(module, ("ref", f"{home}.{value[1]}"), chain, depth, seen)
-        return [Atom(module, value, chain)]
+        return [_atom((module, value, chain))]
 
     def _line(self, module: Summary, value: Value) -> int:
         if value is not None and value[0] == "v":
@@ -202,7 +208,7 @@ class Resolver:
         for atom in self._within(module, base, seen):
             inner = atom.value
             if inner is None:
-                atoms.append(Atom(module, value, chain))
+                atoms.append(_atom((module, value, chain)))
             elif inner[0] == "ref":
                 atoms += self._atoms(atom.module, ("ref", f"{inner[1]}.{name}"), chain, depth, seen)
             elif inner[0] in ("self", "call"):
@@ -216,7 +222,7 @@ class Resolver:
                         found = True
                         for item in values:
                             line = self._line(summary, item)
-                            step = Related(summary.path, line, f"self.{name} is set")
+                            step = _step((summary.path, line, f"self.{name} is set"))
                             atoms += self._atoms(summary, item, (*chain, step), depth, seen)
                         break
                 if not found and inner[0] == "call":
@@ -225,7 +231,7 @@ class Resolver:
                         way = (*chain, *atom.chain)
                         atoms += self._atoms(summary, item, way, depth, seen)
                 if not found:
-                    atoms.append(Atom(atom.module, ("attr", inner, name), chain))
+                    atoms.append(_atom((atom.module, ("attr", inner, name), chain)))
             elif (
                 inner[0] in ("unpack", "item")
                 and inner[2] in (0, ("const", 0))
@@ -236,11 +242,11 @@ class Resolver:
                 for summary, item in self._options(atom.module, inner[1], name, seen):
                     way = (*chain, *atom.chain)
                     atoms += self._atoms(summary, item, way, depth, seen)
-                atoms.append(Atom(atom.module, ("attr", inner, name), chain))
+                atoms.append(_atom((atom.module, ("attr", inner, name), chain)))
             elif inner[0] == "const" and inner[1] is None:
                 continue
             else:
-                atoms.append(Atom(atom.module, ("attr", inner, name), chain))
+                atoms.append(_atom((atom.module, ("attr", inner, name), chain)))
         return atoms
 
     def _options(
@@ -286,19 +292,19 @@ class Resolver:
         return ""
 
     def _self(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
-        return [Atom(module, value, chain)]
+        return [_atom((module, value, chain))]
 
     def _call(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         func = value[1]
         if func is None:
-            return [Atom(module, value, chain)]
+            return [_atom((module, value, chain))]
         target = self.callee(module, func)
         if target is not None:
             summary, function = target
             returned = False
             atoms: list[Atom] = []
             if not function.yields:
-                step = Related(summary.path, function.line, "returned by a function of the tree")
+                step = _step((summary.path, function.line, "returned by a function of the tree"))
                 for item in function.returns:
                     if item is not None and item == ("const", None):
                         continue
@@ -314,7 +320,7 @@ class Resolver:
                 return atoms
         if func[0] == "ref":
             value = ("call", ("ref", self.index.canonical(func[1], module)), *value[2:])
-        return [Atom(module, value, chain)]
+        return [_atom((module, value, chain))]
 
     def callee(self, module: Summary, func: Value) -> tuple[Summary, Function] | None:
         """The function of the tree that is called, through ``self`` and re-exports."""
@@ -353,23 +359,23 @@ class Resolver:
         if function is not None:
             for name, default, _annotation, _kind in function.params:
                 if name == value[2] and default is not None and default != ("const", None):
-                    step = Related(module.path, function.line, f"{_DEFAULT} {name}")
+                    step = _step((module.path, function.line, f"{_DEFAULT} {name}"))
                     found += self._atoms(module, default, (*chain, step), depth, seen)
                     written = True
             if depth <= _MAX_CALLER_DEPTH:
                 found += self._passed(function, value, chain, seen)
-        return found if found or written else [Atom(module, value, chain)]
+        return found if found or written else [_atom((module, value, chain))]
 
     def _passed(self, function: Function, value: Any, chain: Any, seen: Any) -> list[Atom]:
         """What the callers in the tree pass for a parameter."""
         atoms: list[Atom] = []
         for caller, passed, call in self.passed(function, value):
             if passed is not None:
-                step = Related(
-                    caller.path, call.line, f"{_PASSED} {value[2]} by {_plain(call.caller)}"
+                step = _step(
+                    (caller.path, call.line, f"{_PASSED} {value[2]} by {_plain(call.caller)}")
                 )
                 for atom in self._within(caller, passed, seen):
-                    atoms.append(Atom(atom.module, atom.value, (*chain, step, *atom.chain)))
+                    atoms.append(_atom((atom.module, atom.value, (*chain, step, *atom.chain))))
         return atoms
 
     def passed(self, function: Function, value: Any) -> Iterator[tuple[Summary, Value, Call]]:
@@ -406,21 +412,21 @@ class Resolver:
                 if inner is not None and inner[0] == "dict" and inner[1]:
                     items = [item for _, item in inner[1]]
                     return self._each(atom.module, items, atom.chain, depth, seen)
-        return [Atom(module, value, chain)]
+        return [_atom((module, value, chain))]
 
     def _elem(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         for atom in self._atoms(module, value[1], chain, depth, seen):
             inner = atom.value
             if inner is not None and inner[0] in ("list", "tuple", "set"):
                 return self._each(atom.module, inner[1], atom.chain, depth, seen)
-        return [Atom(module, value, chain)]
+        return [_atom((module, value, chain))]
 
     def _unpack(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         for atom in self._atoms(module, value[1], chain, depth, seen):
             inner = atom.value
             if inner is not None and inner[0] in ("list", "tuple") and value[2] < len(inner[1]):
                 return self._atoms(atom.module, inner[1][value[2]], atom.chain, depth, seen)
-        return [Atom(module, value, chain)]
+        return [_atom((module, value, chain))]
 
 
 def _different(atoms: list[Atom]) -> list[Atom]:

@@ -28,7 +28,9 @@ NESTED = {
 def test_what_is_nested_deeply_is_followed_or_said(tmp_path, kind, deep):
     text = f"import torch\n{NESTED[kind](deep)}\ntorch.cuda.synchronize()\n"
     (tmp_path / "m.py").write_text(text)
-    part = audit_serially(open_workspace([str(tmp_path)]).files, [resolve("native")], lambda _: None)
+    part = audit_serially(
+        open_workspace([str(tmp_path)]).files, [resolve("native")], lambda _: None
+    )
     if deep == 800:
         assert [f.rule for f in part.findings] == ["api/torch.cuda.synchronize"]
     else:

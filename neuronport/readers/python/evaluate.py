@@ -12,7 +12,7 @@ import ast
 import builtins
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from neuronport.readers.python.facts import (
@@ -104,6 +104,9 @@ _EXITS = frozenset(
 )
 
 Expr = Callable[["_Reader", Any], Value]
+_context: Callable[[tuple[Any, ...]], Ctx] = partial(tuple.__new__, Ctx)
+_guard: Callable[[tuple[Any, ...]], Guard] = partial(tuple.__new__, Guard)
+"""Made without a step of Python each."""
 
 
 def read_module(
@@ -189,7 +192,7 @@ class _Reader:
         if key != self._ctx_key:
             contexts = self.facts.contexts
             if not contexts or contexts[-1] != key:
-                contexts.append(Ctx(*key))
+                contexts.append(_context(key))
             self._ctx_key = key
             self._ctx = len(contexts) - 1
         return self._ctx
@@ -199,7 +202,7 @@ class _Reader:
         return (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
 
     def guard(self, test: Value, polarity: bool, line: int, kind: str) -> int:
-        self.facts.guards.append(Guard(test, polarity, line, kind))
+        self.facts.guards.append(_guard((test, polarity, line, kind)))
         return len(self.facts.guards) - 1
 
     def run(self, tree: ast.Module) -> None:
