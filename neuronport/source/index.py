@@ -63,16 +63,17 @@ class TreeIndex:
     def _module(self, name: str) -> Summary | None:
         found = self._thawed.get(name)
         if found is None:
-            found = self._before.pop(name, None)
+            found = self._before.pop(name, None) or self._thaw(name)
             if found is None:
-                frozen = self._summary(name)
-                if frozen is None:
-                    return None
-                found = Summary.thaw(frozen)
+                return None
             if len(self._thawed) >= _KEPT_SUMMARIES // 2:
                 self._before, self._thawed = self._thawed, {}
             self._thawed[name] = found
         return found
+
+    def _thaw(self, name: str) -> Summary | None:
+        frozen = self._summary(name)
+        return None if frozen is None else Summary.thaw(frozen)
 
     def _names(self) -> Iterable[str]:
         return self._frozen

@@ -102,15 +102,12 @@ class RecordingIndex(TreeIndex):
     def _has(self, name: str) -> bool:
         return name in self.digests
 
-    def _module(self, name: str) -> Summary | None:
-        found = self._thawed.get(name)
-        if found is None:
-            if name not in self.digests:
-                return None
-            watched = Watched.thaw(self._summary(name))
-            watched.watch(self)
-            found = self._thawed[name] = watched
-        return found
+    def _thaw(self, name: str) -> Summary | None:
+        if name not in self.digests:
+            return None
+        watched = Watched.thaw(self._summary(name))
+        watched.watch(self)
+        return watched
 
     def _summary(self, name: str) -> bytes:
         frozen = self._frozen.get(name)

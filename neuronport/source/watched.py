@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from neuronport.readers.python.facts import Class, Definition, Function
@@ -15,6 +15,10 @@ Item: TypeAlias = "tuple[str, Any]"
 ALL = "*"
 MARK = 16
 """Bytes of a digest that are kept."""
+
+
+_KINDS = {"functions": "function", "classes": "class", "definitions": "definition"}
+_PARTS = {kind: name for name, kind in _KINDS.items()}
 
 
 class Listener(Protocol):
@@ -47,28 +51,48 @@ class Watched(Summary):
         self.plain_stars = stars
 
     def watch(self, index: Listener) -> None:
-        def note(kind: str, key: Any) -> None:
-            index.consulted(self.module, kind, key)
-
         self._symbols = None
-        self._plain_things: dict[str, Any] = {
-            "export": self.exports,
-            "function": self.functions,
-            "class": self.classes,
-            "definition": self.definitions,
-        }
-        self.exports = _Entries(self.exports, "export", note)
-        self.functions = _Entries(self.functions, "function", note)
-        self.classes = _Entries(
-            {
-                name: cls._replace(attributes=_Entries(cls.attributes, f"attribute {name}", note))
-                for name, cls in self.classes.items()
-            },
-            "class",
-            note,
-        )
-        self.definitions = _Numbered(self.definitions, "definition", note)
+        self._plain_things: dict[str, Any] = {"export": self.exports}
+        self.exports = _Entries(self.exports, "export", self._note(index))
         self.index = index
+
+    def _note(self, index: Listener) -> Callable[[str, Any], None]:
+        module = self.module  # not ``self``, which would keep itself
+
+        def note(kind: str, key: Any) -> None:
+            index.consulted(module, kind, key)
+
+        return note
+
+    def __getattr__(self, name: str) -> Any:
+        part = super().__getattr__(name)
+        kind = _KINDS.get(name)
+        if kind is None:
+            return part
+        assert self.index is not None
+        self._plain_things[kind] = part
+        note = self._note(self.index)
+        if kind == "definition":
+            part = _Numbered(part, kind, note)
+        elif kind == "class":
+            part = _Entries(
+                {
+                    key: cls._replace(attributes=_Entries(cls.attributes, f"attribute {key}", note))
+                    for key, cls in part.items()
+                },
+                kind,
+                note,
+            )
+        else:
+            part = _Entries(part, kind, note)
+        setattr(self, name, part)
+        return part
+
+    def _plain_of(self, kind: str) -> Any:
+        """What there is of a kind, which may be looked at without a word."""
+        if kind not in self._plain_things:
+            getattr(self, _PARTS[kind])
+        return self._plain_things[kind]
 
     def packages(self) -> set[str]:
         assert self.index is not None
@@ -82,7 +106,7 @@ class Watched(Summary):
         if self._symbols is None:
             seen: dict[tuple[int, str], int] = {}
             self._symbols = []
-            for definition in self._plain_things["definition"]:
+            for definition in self._plain_of("definition"):
                 key = (definition.scope, definition.name)
                 seen[key] = seen.get(key, 0) + 1
                 scope = self.scopes[definition.scope]
@@ -100,30 +124,30 @@ class Watched(Summary):
         return mark_of(self._thing(kind, key))
 
     def _thing(self, kind: str, key: Any) -> Any:
-        things = self._plain_things
         if kind == "stars":
             return self.plain_stars
         if kind == "packages":
-            return sorted(self._packages(things["export"]))
+            return sorted(self._packages(self._plain_of("export")))
         if kind.startswith("attribute "):
-            cls = things["class"].get(kind.partition(" ")[2])
+            cls = self._plain_of("class").get(kind.partition(" ")[2])
             if cls is None:
                 return None
             if key == ALL:
                 return [(k, self.placeless(v, cls.line)) for k, v in cls.attributes.items()]
             values = cls.attributes.get(key)
             return None if values is None else (self.placeless(values, cls.line),)
+        things = self._plain_of(kind)
         if key == ALL:
             if kind == "definition":
-                return [self._definition(d) for d in things[kind]]
-            return [(k, self._thing(kind, k)) for k in things[kind]]
+                return [self._definition(d) for d in things]
+            return [(k, self._thing(kind, k)) for k in things]
         if kind == "definition":
-            self.symbol(0) if things[kind] else None
-            number = self._numbers.get(key) if things[kind] else None
-            return None if number is None else self._definition(things[kind][number])
-        if key not in things[kind]:
+            self.symbol(0) if things else None
+            number = self._numbers.get(key) if things else None
+            return None if number is None else self._definition(things[number])
+        if key not in things:
             return None
-        thing = things[kind][key]
+        thing = things[key]
         if kind == "function":
             return self._function(thing)
         if kind == "class":
