@@ -106,9 +106,22 @@ class GraphRule:
 
 
 @cache
-def graph_rules() -> Mapping[str, GraphRule]:
+def _data() -> dict[str, Any]:
     with (data_folder("rules") / "understanding" / "graph.toml").open("rb") as stream:
-        data = tomllib.load(stream)
+        return tomllib.load(stream)
+
+
+def replacement_for(operator: str, path: str) -> str:
+    """What a rule that speaks of an operator says to write instead; empty: none does."""
+    family = operator.partition(".")[0]
+    name = _READ_RULE if operator.startswith(_READS) else ""
+    name = name or next((n for n, rule in graph_rules().items() if family in rule.operators), "")
+    return graph_rules()[name].spec.replacement.get(path, "") if name else ""
+
+
+@cache
+def graph_rules() -> Mapping[str, GraphRule]:
+    data = {name: row for name, row in _data().items() if name != "same"}
     book = rulebook()
     return {
         name: GraphRule(
@@ -457,21 +470,42 @@ def audited(files: Sequence[str], targets: Sequence[Target]) -> list[Finding]:
 def merged(graph: Sequence[Finding], audit: Sequence[Finding]) -> list[Finding]:
     """One finding where both speak of the same thing on the same line."""
     left = list(graph)
+    partners: dict[int, list[Finding]] = {}
+    for same in (_very_same, _same):  # who is meant comes before who could be
+        for number, finding in enumerate(audit):
+            if number in partners:
+                continue
+            found = [f for f in left if same(finding, f)]
+            found = found if same is _very_same else found[:1]
+            if found:
+                partners[number] = found
+                left = [f for f in left if f not in found]
     result: list[Finding] = []
-    for finding in audit:
-        partner = next((f for f in left if _same(finding, f)), None)
-        if partner is None:
-            result.append(finding)
-            continue
-        left.remove(partner)
-        result.append(_together(finding, partner))
+    for number, finding in enumerate(audit):
+        for partner in partners.get(number, ()):
+            finding = _together(finding, partner)
+        result.append(finding)
     return fingerprinted([*result, *left])
 
 
-def _same(audit: Finding, graph: Finding) -> bool:
-    if audit.location.path != graph.location.path or audit.area not in _MERGED_AREAS:
+def _very_same(audit: Finding, graph: Finding) -> bool:
+    """Of one rule, or of an operator that the rule is about."""
+    if not _one_place(audit, graph):
         return False
-    if not audit.location.line <= graph.location.line <= audit.location.end_line:
+    if audit.rule == graph.rule:
+        return audit.group == graph.group or audit.rule != _OPERATOR_RULE
+    operator = graph.group.partition("/")[2] if graph.rule == _OPERATOR_RULE else ""
+    return operator in _data()["same"].get(audit.rule, ())
+
+
+def _one_place(audit: Finding, graph: Finding) -> bool:
+    if audit.location.path != graph.location.path:
+        return False
+    return audit.location.line <= graph.location.line <= audit.location.end_line
+
+
+def _same(audit: Finding, graph: Finding) -> bool:
+    if audit.area not in _MERGED_AREAS or not _one_place(audit, graph):
         return False
     if audit.rule == graph.rule:
         return audit.group == graph.group or audit.rule != _OPERATOR_RULE

@@ -13,6 +13,7 @@ from typing import Any
 
 from neuronport.findings import Verdict
 from neuronport.graph.costs import is_view
+from neuronport.graph.findings import replacement_for
 from neuronport.graph.record import Graph, Node
 from neuronport.graph.verdicts import NodeVerdicts
 from neuronport.operators import workarounds_for
@@ -92,7 +93,9 @@ def partition(graph: Graph, verdicts: Sequence[NodeVerdicts], target: Target) ->
             host and node.operator != operator for node, host in zip(graph.nodes, away, strict=True)
         ]
         fewer, less, *_ = _crossings(graph, without)
-        known = workarounds_for(operator, target.path)
+        # a rule about what is written in the code comes before one way to write an operator
+        ruled = replacement_for(operator, target.path)
+        known = () if ruled else workarounds_for(operator, target.path)
         first = known[0] if known else None
         replacements.append(
             Replacement(
@@ -101,7 +104,7 @@ def partition(graph: Graph, verdicts: Sequence[NodeVerdicts], target: Target) ->
                 crossings - fewer,
                 moved - less,
                 first.id if first else "",
-                first.title if first else "",
+                first.title if first else ruled,
                 first.old if first else "",
                 first.new if first else "",
             )

@@ -88,7 +88,7 @@ class Graph:
     mode: str
     """``inference`` or ``training``."""
     how: str
-    """``export``, ``draft-export``, ``submodule``, ``given``."""
+    """``export``, ``draft-export``, ``run``, ``submodule``, ``given``."""
     module: str
     """The submodule that was captured alone; empty: the model."""
     inputs: tuple[Input, ...]

@@ -106,9 +106,15 @@ def run(request: Request, values: Path | None = None) -> Record:
         except children.NotStartedError as error:
             raise RecordError(str(error)) from None
         tail = "".join(f"\n    {line}" for line in ended.tail)
-        if not record.is_file():
-            raise RecordError(_ended(ended.why) + tail)
-        return read(record.read_text(encoding="utf-8"))
+        try:
+            if not record.is_file():
+                raise RecordError(_ended(ended.why) + tail)
+            return read(record.read_text(encoding="utf-8"))
+        except RecordError as error:
+            said = str(error)
+            if os.path.basename(request.model) in said.partition("\n")[0]:
+                raise
+            raise RecordError(f"{request.model}: {said}") from None
 
 
 def _environment() -> dict[str, str]:
@@ -127,6 +133,8 @@ def _ended(why: str) -> str:
     """How the child ended without a record."""
     if not why:
         return "the model's code ended the process, with status 0"
+    if why.startswith("ended with status"):
+        return f"the process {why} before there was anything to look at"
     if why.startswith("not finished"):
         return f"{why} (--time-limit)"
     if why.endswith(("SIGKILL", "SIGABRT")) or " were used by " in why:

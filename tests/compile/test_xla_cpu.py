@@ -129,8 +129,8 @@ def test_a_record(tmp_path: Path) -> None:
 
 
 def test_what_is_captured_in_parts_is_not_compiled(tmp_path: Path) -> None:
-    record = recorded(str(GRAPH_MODELS / "bad_block.py"))
-    job = Job(Request("bad_block"), resolve("xla"), tmp_path)
+    record = recorded(str(GRAPH_MODELS / "raising_block.py"))
+    job = Job(Request("raising_block"), resolve("xla"), tmp_path)
     job._captured = record, tmp_path / "values"
     (whole,) = _wholes("xla_cpu", "xla-cpu", job)
     assert (whole.graph, whole.status, whole.ended_in) == ("forward", "not-tried", "capture")

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 from neuronport.graph.capture.inputs import InputError, parse
 from neuronport.graph.record import Graph, Node, RecordError
 from neuronport.graph.run import Request, run
-from tests.graph.running import MODELS, ROOT, SAMPLE, line_of, recorded
+from tests.graph.running import MODELS, ROOT, SAMPLE, judged, line_of, recorded
 
 SELECTIVE = MODELS / "selective.py"
 
@@ -114,17 +114,62 @@ def test_what_export_refuses_is_drafted_and_said() -> None:
 
 
 def test_one_bad_block_does_not_hide_the_others() -> None:
+    bad = MODELS / "raising_block.py"
+    record = recorded(str(bad))
+    assert {(g.module, g.how) for g in record.graphs} == {("first", "submodule")}
+    assert {n.operator for g in record.graphs for n in g.nodes} == {"aten::linear", "aten::tanh"}
+    failed = [f for f in record.failures if f.step == "run"]
+    assert failed[0].user is not None
+    assert failed[0].user.line == line_of(bad, "raise NotImplementedError")
+
+
+# -- one run written down ---------------------------------------------------------------------------
+
+
+def test_what_nothing_exports_is_run_and_what_leaves_the_graph_is_said() -> None:
     bad = MODELS / "bad_block.py"
     record = recorded(str(bad))
-    assert {(g.module, g.how) for g in record.graphs} == {
-        ("first", "submodule"),
-        ("last", "submodule"),
-    }
-    assert {n.operator for g in record.graphs for n in g.nodes} == {"aten::linear", "aten::tanh"}
-    failed = [f for f in record.failures if f.step == "submodule"]
-    assert [f.module for f in failed] == ["middle"]
-    assert failed[0].user is not None
-    assert failed[0].user.line == line_of(bad, "torch.from_numpy")
+    (only,) = record.graphs
+    assert (only.module, only.how) == ("", "run")
+    assert [n.operator for n in only.nodes].count("aten::addmm") == 2
+    modules = {n.module for n in only.nodes}
+    assert modules >= {"first", "first.fc", "last", "last.fc"}
+    assert modules <= {"first", "first.fc", "middle", "last", "last.fc"}
+    left = [f for f in record.failures if f.error == "left"]
+    assert [f.reason.partition(" ")[0] for f in left] == ["numpy()"]
+    assert left[0].user is not None
+    assert left[0].user.line == line_of(bad, "torch.from_numpy")
+
+
+def test_a_run_knows_lines_values_that_decide_and_the_backward() -> None:
+    file = MODELS / "routed.py"
+    record = recorded(str(file), modes=("inference", "training"))
+    assert [(g.mode, g.how) for g in record.graphs] == [("inference", "run"), ("training", "run")]
+    inference, training = record.graphs
+    line = line_of(file, "out[mask] = expert(x[mask])")
+    masked = [n for n in inference.nodes if n.operator == "aten::index.Tensor"]
+    assert [n.user.line for n in masked if n.user] == [line, line]
+    assert [n.symbols for n in masked] == [("u0",), ("u1",)]
+    read = [n for n in inference.nodes if n.operator == "aten::_local_scalar_dense"]
+    assert [n.user.line for n in read if n.user] == [line_of(file, "if scores.max() > 10:")]
+    kinds = {i.kind for i in inference.inputs}
+    assert kinds == {"parameter", "input"}
+    backward = [n for n in training.nodes if n.direction == "backward"]
+    put = [n for n in backward if n.operator == "aten::index_put"]
+    assert put
+    assert {n.user.line for n in put if n.user} == {line}
+    assert "training" not in {f.step for f in record.failures}
+    assert [n for n in record.notes if "loss is" in n] == [
+        "forward: the loss is the mean of the outputs: no loss is known"
+    ]
+
+
+def test_a_run_finds_both_sides_of_a_mask_once_each() -> None:
+    result = judged(str(MODELS / "routed.py"), modes=("inference",))
+    line = line_of(MODELS / "routed.py", "out[mask] = expert(x[mask])")
+    rules = [f.rule for f in result.findings if f.location.line == line]
+    assert sorted(rules) == ["boolean-mask-assignment", "boolean-mask-index"]
+    assert all(f.node for f in result.findings if f.location.line == line)
 
 
 def test_factory_inputs_of_the_command_line_and_their_shapes(

@@ -19,6 +19,9 @@ from tools.sweep_architectures import components
 from tools.sweep_architectures.tiny import variants
 
 _SECONDS = 180
+"""Of processor time: what else a machine does is no fact about an architecture."""
+_PATIENCE = 1200
+"""Of any time."""
 _MEGABYTES = 6000
 _LARGEST = 450_000_000
 """Parameters of what is still run on the CPU."""
@@ -85,19 +88,24 @@ def _one(name: str, training: bool) -> dict[str, Any]:
 
 def _waited(child: int, out: Path) -> dict[str, Any]:
     """What the child has written so far, and how it ended if it did not end by itself."""
-    deadline = time.monotonic() + _SECONDS
-    ended = False
+    deadline = time.monotonic() + _PATIENCE
+    ended, used = False, 0.0
     while time.monotonic() < deadline and not ended:
-        ended = os.waitpid(child, os.WNOHANG)[0] != 0
+        pid, _, usage = os.wait4(child, os.WNOHANG)
+        ended, used = pid != 0, usage.ru_utime + usage.ru_stime
         time.sleep(0.05)
     if not ended:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     row: dict[str, Any] = json.loads(out.read_text(encoding="utf-8")) if out.is_file() else {}
-    if not ended:
-        row.setdefault("reason", f"not finished after {_SECONDS} s")
-    elif not row.get("finished"):
-        row.setdefault("reason", "the process ended, as happens when memory does")
+    if not row.get("finished") and not row.get("reason"):
+        row["reason"] = (
+            f"not finished after {_PATIENCE} s"
+            if not ended
+            else f"not finished after {_SECONDS} s of processor time"
+            if used > _SECONDS - 2
+            else "the process ended, as happens when memory does"
+        )
     return row
 
 
@@ -107,6 +115,7 @@ def _in_child(name: str, training: bool, folder: str, out: Path) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
     resource.setrlimit(resource.RLIMIT_DATA, (_MEGABYTES << 20, _MEGABYTES << 20))
     row: dict[str, Any] = {}
 

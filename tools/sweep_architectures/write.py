@@ -33,6 +33,7 @@ def page(rows: Sequence[dict[str, Any]], total: int) -> str:
         f"| instantiated | {len(made)} | {_share(made, len(rows))} |",
         f"| run on the CPU | {len(run)} | {_share(run, len(made))} |",
         f"| captured whole | {len(whole)} | {_share(whole, len(run))} |",
+        *_ways(whole),
         f"| captured in parts | {len(parts)} | {_share(parts, len(run))} |",
         f"| training graph (of {len(trained)} tried) | {len(whole_training)} |"
         f" {_share(whole_training, len(trained))} |",
@@ -78,6 +79,24 @@ def page(rows: Sequence[dict[str, Any]], total: int) -> str:
         ]
         lines += [f"| `{r['architecture']}` | {_reason(r)} |" for r in missed]
     return "\n".join(lines) + "\n"
+
+
+_WAYS = {
+    "export": "by `torch.export`",
+    "draft-export": "by a draft that assumes the way of the example",
+    "run": "by one run written down",
+}
+
+
+def _ways(whole: Sequence[dict[str, Any]]) -> list[str]:
+    """How, each by the worst way that one of its graphs took."""
+    order = list(_WAYS)
+    worst = [max(r["inference"]["how"], key=order.index) for r in whole]
+    return [
+        f"| … {words} | {worst.count(way)} | {_share([w for w in worst if w == way], len(whole))} |"
+        for way, words in _WAYS.items()
+        if way in worst
+    ]
 
 
 def components_section(rows: Sequence[dict[str, Any]], families: dict[str, int]) -> str:

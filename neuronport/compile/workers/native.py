@@ -122,7 +122,7 @@ def _compiled(call: model.Call, backend: _Backend) -> dict[str, Any]:
 def _run(compiled: Any, call: model.Call, args: Any, kwargs: Any) -> str:
     how = ""
     if call.mode == "training":
-        loss, how = training._loss(compiled(*args, **kwargs), call.loss, args, kwargs)
+        loss, how = training.loss_of(compiled(*args, **kwargs), call.loss, args, kwargs)
         torch.autograd.backward(loss)
     else:
         with torch.no_grad():

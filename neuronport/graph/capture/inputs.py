@@ -25,8 +25,16 @@ _MAKERS: dict[str, Callable[..., Any]] = {
 }
 
 
+_LONGEST = 1000
+_WIDE = 120
+
+
 class InputError(ValueError):
     """An input that is not written in the language."""
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= _WIDE else f"{text[:_WIDE]!r}…"
 
 
 def parse(text: str) -> tuple[str, Any]:
@@ -37,10 +45,14 @@ def parse(text: str) -> tuple[str, Any]:
     name, separator, rest = text.partition("=")
     named = bool(separator) and name.strip().isidentifier()
     expression = rest if named else text
+    if len(expression) > _LONGEST:
+        raise InputError(f"{_shown(text)}: longer than {_LONGEST} characters: write inputs()")
     try:
         tree = ast.parse(expression.strip(), mode="eval")
     except SyntaxError as error:
-        raise InputError(f"{text!r}: {error.msg}") from None
+        raise InputError(f"{_shown(text)}: {error.msg}") from None
+    except (RecursionError, MemoryError, ValueError) as error:
+        raise InputError(f"{_shown(text)}: {type(error).__name__}") from None
     return (name.strip() if named else ""), _value(tree.body, text)
 
 
@@ -59,14 +71,14 @@ def _value(node: ast.expr, text: str) -> Any:
     try:
         return ast.literal_eval(node)
     except ValueError:
-        raise InputError(f"{text!r}: {ast.unparse(node)!r} is no literal") from None
+        raise InputError(f"{_shown(text)}: {ast.unparse(node)!r} is no literal") from None
 
 
 def _made(node: ast.Call, text: str) -> Any:
     name = ast.unparse(node.func).removeprefix("torch.")
     maker = _MAKERS.get(name)
     if maker is None:
-        raise InputError(f"{text!r}: {name!r} is none of {', '.join(_MAKERS)}")
+        raise InputError(f"{_shown(text)}: {name!r} is none of {', '.join(_MAKERS)}")
     args = [_value(a, text) for a in node.args]
     keywords: dict[str, Any] = {}
     for keyword in node.keywords:
@@ -74,10 +86,11 @@ def _made(node: ast.Call, text: str) -> Any:
             word = ast.unparse(keyword.value).strip("'\"").removeprefix("torch.")
             keywords["dtype"] = getattr(torch, word, None)
             if not isinstance(keywords["dtype"], torch.dtype):
-                raise InputError(f"{text!r}: {word!r} is no dtype")
+                raise InputError(f"{_shown(text)}: {word!r} is no dtype")
         elif keyword.arg is not None:
             keywords[keyword.arg] = _value(keyword.value, text)
     try:
         return maker(*args, **keywords)
     except (TypeError, RuntimeError, ValueError) as error:
-        raise InputError(f"{text!r}: {str(error).splitlines()[0]}") from None
+        said = str(error).splitlines()[0].partition(" If so, please file")[0]
+        raise InputError(f"{_shown(text)}: {said}") from None

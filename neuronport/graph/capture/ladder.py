@@ -3,7 +3,8 @@
 1. ``torch.export`` (non-strict) on tensors without storage, CUDA placement redirected.
 2. ``draft_export`` on real tensors: a branch on data takes the way the example takes, and is said.
 3. ``torch._dynamo.explain``: where compiled code breaks into several graphs.
-4. Submodule by submodule: one that cannot be captured does not hide the others.
+4. One run on real tensors, written down as it happens: the way the example takes, too.
+5. Submodule by submodule: one that cannot be captured does not hide the others.
 
 Every failure is listed with the user's line.
 """
@@ -20,9 +21,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from neuronport.graph.capture import containers, nodes, quick, sites
+from neuronport.graph.capture import containers, live, nodes, quick, sites
 from neuronport.graph.capture.model import InputSet, Model, NamingError
-from neuronport.graph.capture.placement import Redirects
+from neuronport.graph.capture.placement import LEAVING, Redirects
 
 _PARTS = 64
 """At most so many submodules are tried one by one."""
@@ -35,13 +36,16 @@ class Captured:
     name: str
     mode: str
     how: str
-    """``export``, ``draft-export``, ``submodule``; ``given``: it came as an exported program."""
+    """``export``, ``draft-export``, ``run``, ``submodule``; ``given``: it came as an exported
+    program."""
     record: nodes.GraphRecord
     program: torch.export.ExportedProgram | None = None
     module: str = ""
     """The submodule that was captured alone."""
     arguments: Any = None
     """What it was called with: arguments and keyword arguments."""
+    held: dict[str, torch.Tensor] = field(default_factory=dict)
+    """What the inputs of a run held."""
     unvalued: str = ""
     """Why its inputs' values could not be kept."""
     seconds: float = 0.0
@@ -60,10 +64,16 @@ class Attempt:
     began: float = field(default_factory=time.monotonic)
     """When what is being captured began to be."""
 
+    def note(self, text: str) -> None:
+        """Once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
     def failed(self, step: str, graph: str, error: BaseException, module: str = "") -> None:
         frames = sites.of_exception(error)
         if not self.numbers.of(frames):
-            frames = sites.of_text(str(error))  # Dynamo quotes the user's code in its message
+            with contextlib.suppress(Exception):  # code of the user's, too
+                frames = sites.of_text(str(error))  # Dynamo quotes the user's code in its message
         row = {
             "step": step,
             "graph": graph,
@@ -74,10 +84,26 @@ class Attempt:
         }
         self.failures.append({k: v for k, v in row.items() if v not in ("", None)})
 
+    def left(self, graph: str, what: str, frames: tuple[sites.Frame, ...]) -> None:
+        """Values went to Python."""
+        row = {
+            "step": "run",
+            "graph": graph,
+            "error": "left",
+            "reason": f"{what}() takes values out: what is computed with them is not in the graph",
+            **self.numbers.of(frames),
+        }
+        if row not in self.failures:
+            self.failures.append(row)
+
 
 def reason(error: BaseException) -> str:
     """What an exception says, as one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    try:
+        said = str(error)
+    except Exception:  # code of the user's, too
+        said = ""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
     explained = next((x for x in lines if x.startswith("Explanation:")), "")
@@ -123,11 +149,11 @@ class Builder:
             if device == "cpu":
                 raise
             self.attempt.failed("build-without-storage", "", error)
-            self.attempt.notes.append("built on the CPU with storage: its constructor reads values")
+            self.attempt.note("built on the CPU with storage: its constructor reads values")
             self.device = "cpu"
             return self.module("cpu")
         if device == "meta" and any(p.device.type != "meta" for p in found.parameters()):
-            self.attempt.notes.append("built on the CPU with storage: it names a device itself")
+            self.attempt.note("built on the CPU with storage: it names a device itself")
             self.device = "cpu"
             return self.module("cpu")
         self._built[device] = found
@@ -156,16 +182,24 @@ def capture(builder: Builder, given: InputSet, attempt: Attempt, training: bool)
     while current is not None:
         before = len(attempt.graphs)
         _one(builder, current, attempt, training)
-        made = [g.program for g in attempt.graphs[before:] if not g.module]
-        if current.following is None or not made or made[0] is None:
+        made = [g for g in attempt.graphs[before:] if not g.module]
+        if current.following is None or not made:
             return
-        current = _next(builder, current, made[0], attempt)
+        current = _next(builder, current, made[0].program, attempt)
 
 
 def _next(
-    builder: Builder, given: InputSet, program: torch.export.ExportedProgram, attempt: Attempt
+    builder: Builder,
+    given: InputSet,
+    program: torch.export.ExportedProgram | None,
+    attempt: Attempt,
 ) -> InputSet | None:
     """The following call, from the output of one that was captured: shapes are all it takes."""
+    if program is None:
+        found = _step(
+            "following", attempt, given.name, lambda: _followed_again(builder, given.name)
+        )
+        return found if isinstance(found, InputSet) else None
     (result,) = [n for n in program.graph.nodes if n.op == "output"]
     specs = program.graph_signature.output_specs
     values = [
@@ -225,7 +259,27 @@ def _one(builder: Builder, given: InputSet, attempt: Attempt, training: bool) ->
     if program is not None:
         _keep(attempt, name, mode, "draft-export", program, given.cache)
         return
+    if _step("run", attempt, name, lambda: _run(builder, name, attempt, training)):
+        return
     _parts(builder, module, given, attempt, mode)
+
+
+def _run(builder: Builder, name: str, attempt: Attempt, training: bool) -> bool:
+    """One run with values."""
+    module, given = again(builder, name, training)
+    record = nodes.GraphRecord(name, attempt.numbers)
+    args, kwargs = given.args, dict(given.kwargs)
+    with builder.redirects.active(reading=True):
+        how, held = live.run(module, args, kwargs, record, training, builder.model.loss)
+    for what, frames in builder.redirects.reads:
+        if what in LEAVING:
+            attempt.left(name, what, frames)
+    if how:
+        attempt.note(f"{name}: the loss is {how}")
+    graph = Captured(name, "training" if training else "inference", "run", record, held=held)
+    graph.seconds = time.monotonic() - attempt.began
+    attempt.graphs.append(graph)
+    return True
 
 
 def _keep(
@@ -300,6 +354,11 @@ def followed(builder: Builder, module: torch.nn.Module, given: InputSet) -> Inpu
         return None
     with builder.redirects.active(), torch.no_grad():
         return given.following(module(*given.args, **given.kwargs))
+
+
+def _followed_again(builder: Builder, name: str) -> InputSet | None:
+    module, given = again(builder, name, training=False)
+    return followed(builder, module, given)
 
 
 def _draft(builder: Builder, name: str, attempt: Attempt, training: bool) -> Any:
@@ -389,7 +448,7 @@ def _parts(
         else:
             pending = [f"{path}.{n}" for n, _ in part.named_children()] + pending
     if pending:
-        attempt.notes.append(
+        attempt.note(
             f"{given.name}: {_PARTS} submodules were captured one by one; not looked at:"
             f" {', '.join(pending[:8])}{' …' if len(pending) > 8 else ''}"
         )

@@ -39,7 +39,11 @@ _READS: dict[Any, str] = {
     torch.Tensor.__index__: "index",
     torch.Tensor.item: "item",
     torch.Tensor.tolist: "tolist",
+    torch.Tensor.numpy: "numpy",
+    torch.Tensor.__array__: "numpy",
 }
+LEAVING = ("numpy", "tolist")
+"""Reads after which Python computes with the values: no graph has what it does."""
 
 
 def _is_cuda(value: Any) -> bool:

@@ -28,11 +28,13 @@ def captured(request: dict[str, Any]) -> dict[str, Any]:
         request.get("overrides", ()),
     )
     redirects = Redirects("meta")
+    what = "the model cannot be built"
     try:
         with redirects.active():
             model = find(wanted)
         builder = ladder.Builder(model, attempt, redirects)
         module = builder.module()
+        what = "its inputs cannot be made"
         builder.inputs()
     except NamingError as error:
         return {"error": str(error)}
@@ -40,7 +42,7 @@ def captured(request: dict[str, Any]) -> dict[str, Any]:
         attempt.failed("build", "", error)
         where = attempt.failures[-1]
         return {
-            "error": f"the model cannot be built: {where['error']}: {where['reason']}",
+            "error": f"{what}: {where['error']}: {where['reason']}",
             "failures": attempt.failures,
             "sites": numbers.as_json(),
         }
@@ -89,7 +91,7 @@ def _mode(
     training_ = mode == "training"
     if model.exported is not None:
         if training_:
-            attempt.notes.append("an exported program is a forward: no training graph")
+            attempt.note("an exported program is a forward: no training graph")
             return
         record = nodes.GraphRecord("forward", attempt.numbers)
         nodes.of_exported(model.exported, record)
@@ -101,7 +103,7 @@ def _mode(
     try:
         sets = builder.inputs(training_)
     except NamingError as error:
-        attempt.notes.append(f"{mode}: {error}")
+        attempt.note(f"{mode}: {error}")
         return
     for given in sets:
         first = len(attempt.graphs)
@@ -115,6 +117,10 @@ def _mode(
         del attempt.graphs[first:]
         for forward in forwards:
             program = forward.program
+            if forward.how == "run":  # its backward ran, too
+                attempt.graphs.append(forward)
+                _stored(store, builder, attempt, forward, None, training_)
+                continue
             began = time.monotonic()
             _train(builder, model, attempt, forward, given)
             forward.seconds += time.monotonic() - began
@@ -129,12 +135,15 @@ def _stored(
     program: torch.export.ExportedProgram | None,
     training_: bool,
 ) -> None:
+    if store is not None and graph.held:
+        values.hold(store, graph)
+    graph.held = {}
     if store is None or program is None:
         return
     why = values.keep(store, builder, graph, program, training_)
     if why:
         graph.unvalued = why
-        attempt.notes.append(f"{graph.name}: {why}")
+        attempt.note(f"{graph.name}: {why}")
 
 
 def _train(
@@ -169,7 +178,8 @@ def _train(
     forward.program = None
     forward.record = record
     attempt.graphs.append(forward)
-    attempt.notes.append(f"{forward.name}: the loss is {how}")
+    if not forward.module:
+        attempt.note(f"{forward.name}: the loss is {how}")
 
 
 def _part(builder: ladder.Builder, forward: ladder.Captured) -> torch.nn.Module:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch.fx import Interpreter, Node
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -58,12 +59,15 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             operator=operator,
             args=[encode.argument(a, self.name_of) for a in args],
             kwargs={k: encode.argument(v, self.name_of) for k, v in kwargs.items()},
-            outputs=encode.outputs(result),
+            outputs=self._outputs(func, args, result),
             direction="backward" if self.backward else None,
             **self._context(),
         )
         self._name(result, name)
         return result
+
+    def _outputs(self, func: Any, args: Any, result: Any) -> list[Any]:
+        return encode.outputs(result)
 
     def _context(self) -> dict[str, Any]:
         if not self.backward:
@@ -123,7 +127,8 @@ def joint(
     recorder = Recorder(record)
     values: list[Any] = []
     leaves: list[torch.Tensor] = []
-    with mode, torch.enable_grad():
+    # a CPU has kernels of its own for attention that no other device is asked for
+    with mode, torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
         for node in program.graph.nodes:
             if node.op != "placeholder":
                 continue
@@ -155,7 +160,7 @@ def joint(
             flat = replay.run(*values)
             output = _unflattened(program, flat)
             recorder.current = {}
-            total, how = _loss(output, loss, args, kwargs)
+            total, how = loss_of(output, loss, args, kwargs)
             recorder.backward = True
             gradients = torch.autograd.grad(total, leaves, allow_unused=True)
     record.outputs = [encode.argument(total, recorder.name_of)]
@@ -184,7 +189,7 @@ def _unflattened(program: torch.export.ExportedProgram, flat: Any) -> Any:
         return tuple(values)
 
 
-def _loss(
+def loss_of(
     output: Any, loss: Callable[..., Any] | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[torch.Tensor, str]:
     if loss is not None:

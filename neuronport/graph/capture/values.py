@@ -92,6 +92,14 @@ def given(store: Store, graph: ladder.Captured, program: torch.export.ExportedPr
             row["offset"] = store.add(value)
 
 
+def hold(store: Store, graph: ladder.Captured) -> None:
+    """The same of a run: what is written is what its inputs hold after it."""
+    for row in graph.record.inputs:
+        value = graph.held.get(row["name"])
+        if value is not None:
+            row["offset"] = store.add(value)
+
+
 def _held(
     builder: ladder.Builder,
     graph: ladder.Captured,

@@ -14,7 +14,8 @@ from neuronport.graph.lowering.evidence import was_measured
 from neuronport.graph.lowering.measured import BACKEND, STATUSES, Call, GraphLowering, Whole
 from neuronport.graph.record import Failure, Site
 from neuronport.graph.result import GraphResult
-from neuronport.graph.verdicts import stage_of
+from neuronport.graph.verdicts import Judged, stage_of
+from neuronport.operators import STAGES
 from neuronport.reporting.escape import lines as visible
 from neuronport.reporting.escape import terminal
 
@@ -88,31 +89,37 @@ def _verdicts(result: GraphResult) -> str:
         stage = ", ".join(dict.fromkeys(stage_of(target, mode) for mode in modes))
         counts = result.counts(target)
         words = ", ".join(f"{n} {w}" for w, n in sorted(counts.items(), key=_by_verdict))
-        rows: Counter[tuple[str, str, str, str, str]] = Counter()
+        rows: Counter[tuple[str, ...]] = Counter()
         for _, verdicts in result.verdicts:
             for item in verdicts:
                 judged = item.at(target)
                 if judged is None or (judged.verdict and judged.verdict.is_reference):
                     continue
-                here = stage_of(target, item.mode)
-                other = item.by_target[str(target)]["eager" if here == "compiled" else "compiled"]
+                stages = item.by_target[str(target)]
                 rows[
                     item.node.operator,
                     item.node.direction,
                     str(judged.verdict or "unknown"),
-                    f"{here}; {other.verdict or 'unknown'} when not",
+                    *(_here(stages[s], s == stage_of(target, item.mode)) for s in STAGES),
                     _short(judged.because[0]) if judged.because else "",
                 ] += 1
         lines = [f"{target}, {stage}: {words} (nodes)"]
         if rows:
+            lines.append("  * the stage in which the graph runs, which decides")
+        if rows:
             ordered = sorted(rows.items(), key=lambda r: (_rank(r[0][2]), -r[1], r[0]))
-            headers = ["operator", "direction", "verdict", "stage", "because", "nodes"]
+            headers = ["operator", "direction", "verdict", *STAGES, "because", "nodes"]
             table = [[*key, count] for key, count in ordered[:_OPERATORS]]
             lines.append(tabulate(table, headers=headers, disable_numparse=True))
             if len(ordered) > _OPERATORS:
                 lines.append(f"and {len(ordered) - _OPERATORS} more (--format json)")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
+
+
+def _here(judged: Judged, runs: bool) -> str:
+    """The word at a stage; a star: in which the graph runs."""
+    return f"{judged.verdict or 'unknown'}{'*' if runs else ''}"
 
 
 def _short(condition: str) -> str:
@@ -190,7 +197,7 @@ def _costs(result: GraphResult) -> str:
             notes.append(f"{terminal(cost.graph)}, {cost.mode}: tensors of risky dtypes: {words}")
         if cost.constants:
             notes.append(
-                f"{terminal(cost.graph)}, {cost.mode}: {cost.constants} constants baked in"
+                f"{terminal(cost.graph)}, {cost.mode}: {_count(cost.constants, 'constant')} baked in"
                 f" ({size(cost.constant_bytes)})"
             )
     return "\n".join([table, *notes])
@@ -233,24 +240,36 @@ def _shapes(result: GraphResult) -> str:
 
 def _partitions(result: GraphResult) -> str:
     lines = []
-    for part in result.partitions:
+    modes = [g.mode for g in result.record.graphs for _ in result.targets]
+    for part, mode in zip(result.partitions, modes, strict=True):
         if not part.host_regions:
             continue
         lines.append(
             terminal(
-                f"{part.graph} on {part.target}: {part.device_regions} regions on the device,"
-                f" {part.host_regions} on the host, {part.crossings} tensors cross,"
+                f"{part.graph}, {mode}, on {part.target}:"
+                f" {_count(part.device_regions, 'region')} on the device,"
+                f" {part.host_regions} on the host, {_count(part.crossings, 'tensor')} crossing,"
                 f" {size(part.bytes)} in each run"
                 f"{f', {part.unknown} of unknown size' if part.unknown else ''}"
             )
         )
         for best in part.replacements:
             instead = f": {best.title}" if best.title else ", no replacement known"
+            fewer = f"{_count(best.crossings_removed, 'crossing')} fewer"
+            moved = (
+                f"{size(best.bytes_removed)} fewer"
+                if best.bytes_removed >= 0
+                else f"{size(-best.bytes_removed)} more"
+            )
             lines.append(
-                f"  without {best.operator} ({best.nodes} nodes): {best.crossings_removed} crossings"
-                f" and {size(best.bytes_removed)} fewer{instead}"
+                f"  without {best.operator} ({_count(best.nodes, 'node')}): {fewer},"
+                f" {moved}{terminal(instead)}"
             )
     return "\n".join(lines)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _lowering(result: GraphResult) -> str:

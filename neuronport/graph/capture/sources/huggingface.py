@@ -48,6 +48,16 @@ def model(request: Request) -> Model:
         data = json.load(stream)
     data = given.overridden(data, request)
     kind = data.get("model_type", "")
+    if not isinstance(kind, str):
+        raise NamingError(f"model_type is {kind!r}, no name")
+    names = data.get("architectures") or []
+    if not (isinstance(names, list) and all(isinstance(n, str) for n in names)):
+        raise NamingError(f"architectures is {names!r}, no list of class names")
+    if kind not in transformers.models.auto.configuration_auto.CONFIG_MAPPING:
+        raise NamingError(
+            f"transformers {transformers.__version__} has no model type {kind!r}: name the"
+            " interpreter of an environment that has it (--python)"
+        )
     try:
         # pops what names the class; a copy keeps the rest as it is
         config = transformers.AutoConfig.for_model(**{**data, "model_type": kind})
@@ -59,7 +69,9 @@ def model(request: Request) -> Model:
 def of_config(config: Any, request: Request, cls: Any = None) -> Model:
     """The model of a configuration object."""
     chosen = cls or _class(config)
-    dtype = getattr(torch, request.dtype) if request.dtype else _dtype(config)
+    dtype = getattr(torch, request.dtype, None) if request.dtype else _dtype(config)
+    if not isinstance(dtype, torch.dtype):
+        raise NamingError(f"torch has no dtype {request.dtype!r}")
 
     if request.dtype:
         config.dtype = dtype
@@ -94,7 +106,7 @@ def _class(config: Any) -> Any:
 
     for name in config.architectures or ():
         found = getattr(transformers, name, None)
-        if found is not None:
+        if isinstance(found, type) and issubclass(found, torch.nn.Module):
             return found
     # the part that handles text of what handles images, too, has a configuration of its own
     whole = ("AutoModelForImageTextToText",) if hasattr(config, "vision_config") else ()
