@@ -3,7 +3,8 @@
 The guard and what it guards are one rewrite: if one finding in the guarded code cannot be written,
 the guard stays and CUDA keeps its branch. With CUDA and on the CPU the condition is what it was.
 A switch (``use_cuda = torch.cuda.is_available()``) is under review: what else reads it is not
-judged. A project that asks several vendors one after the other gets a branch for Neuron in its own
+judged. ``x.is_cuda`` and ``device.type == "cuda"`` ask for CUDA or Neuron where the same holds. A
+project that asks several vendors one after the other gets a branch for Neuron in its own
 pattern.
 """
 
@@ -35,6 +36,8 @@ _HARMLESS = ("api/env:", "api/torch.backends.", "pinned-memory")
 def fix(finding: Finding, source: Source, project: Project, state: Any) -> Any:
     if finding.rule == "cuda-device-gate":
         return _gate(finding, source, project, state)
+    if finding.rule == "api/torch.Tensor.is_cuda":
+        return _lies_on_cuda(finding, source, project, state)
     if finding.rule == "cuda-required":
         return _required(finding, source)
     if finding.rule != "api/torch.cuda.is_available":
@@ -200,6 +203,54 @@ def _gate(finding: Finding, source: Source, project: Project, state: Any) -> Any
     return _guard(finding, source, project, state, edits, parent.body)
 
 
+def _lies_on_cuda(finding: Finding, source: Source, project: Project, state: Any) -> Any:
+    """``if x.is_cuda and not y.is_cuda:`` lets Neuron in, where all that it guards is ported."""
+    ways = _GATE_WAYS
+    node = source.at(finding, ast.Attribute)
+    top: ast.AST | None = node
+    parent = source.parent(node) if node is not None else None
+    while isinstance(parent, ast.UnaryOp | ast.BoolOp):
+        if isinstance(parent, ast.UnaryOp) and not isinstance(parent.op, ast.Not):
+            break
+        top, parent = parent, source.parent(parent)
+    if node is None or not isinstance(parent, ast.If) or parent.test is not top:
+        return Left(finding, "by-hand", "what depends on the answer is not followed", ways)
+    asked = _all_asked(parent.test)
+    if asked is None:
+        return Left(finding, "by-hand", "the condition has alternatives", ways)
+    if all(negated for _, negated in asked):
+        return Left(finding, "by-hand", "the branch is for what is not on CUDA", ways)
+    edits: list[Edit] = []
+    for other, negated in asked:
+        first, last = patterns.attribute_name(source, other)
+        told = "not in" if negated else "in"
+        edits.append(Edit(first, last, f'device.type {told} ("cuda", "neuron")'))
+        if negated:
+            above = source.parent(other)
+            assert above is not None
+            start, _ = source.span(above)
+            if source.text[start : source.span(other)[0]].strip() != "not":
+                return Left(finding, "unclear", "parentheses in the condition", ways)
+            edits.append(Edit(start, source.span(other)[0], ""))
+    answer = _guard(finding, source, project, state, tuple(edits), parent.body)
+    if isinstance(answer, list):
+        answer[0] = replace(answer[0], covers=tuple(source.span(o) for o, _ in asked))
+    return answer
+
+
+def _all_asked(test: ast.expr) -> list[tuple[ast.Attribute, bool]] | None:
+    """Each ``x.is_cuda`` of a condition and whether it is denied; None: one is part of more."""
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    found: list[tuple[ast.Attribute, bool]] = []
+    for part in parts:
+        inner = part.operand if isinstance(part, ast.UnaryOp) else part
+        if isinstance(inner, ast.Attribute) and inner.attr == "is_cuda":
+            found.append((inner, inner is not part))
+        elif any(isinstance(n, ast.Attribute) and n.attr == "is_cuda" for n in ast.walk(part)):
+            return None
+    return found
+
+
 def _is_move(node: ast.expr) -> bool:
     return (
         isinstance(node, ast.Call)
@@ -240,7 +291,7 @@ def _together(
     inside: list[Finding],
     safety: FixSafety,
 ) -> Any:
-    ways = _GATE_WAYS if finding.rule == "cuda-device-gate" else _WAYS
+    ways = _GATE_WAYS if finding.rule in ("cuda-device-gate", "api/torch.Tensor.is_cuda") else _WAYS
     group = f"{finding.rule}:{finding.fingerprint}"
     changes: list[Change] = []
     dealt = 0
