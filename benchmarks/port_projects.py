@@ -1,7 +1,7 @@
 """Whether public projects do on the CPU after a port what they did before.
 
     python benchmarks/port_projects.py --projects DIR [--python PROJECT_PYTHON] [--only NAME]
-        [--json FILE]
+        [--json FILE] [--patience FACTOR]
 
 ``port_projects.toml`` names the projects, their revisions and what of each runs on a CPU in a minute;
 DIR/NAME holds a checkout of each. Nothing is fetched and the checkouts are not touched: each is
@@ -227,7 +227,9 @@ def prepare(folder: Path, project: Mapping[str, Any], python: str) -> None:
         )
 
 
-def run(folder: Path, step: Mapping[str, Any], python: str, scratch: Path) -> Outcome:
+def run(
+    folder: Path, step: Mapping[str, Any], python: str, scratch: Path, patience: float = 1.0
+) -> Outcome:
     losses = scratch / "losses"
     losses.unlink(missing_ok=True)
     report = scratch / "report.xml"
@@ -250,7 +252,7 @@ def run(folder: Path, step: Mapping[str, Any], python: str, scratch: Path) -> Ou
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=step.get("timeout", 300),
+            timeout=step.get("timeout", 300) * patience,
             check=False,
         )
     except subprocess.TimeoutExpired:
@@ -333,7 +335,9 @@ def copy(source: Path, target: Path) -> None:
     shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns(".git"))
 
 
-def measure(project: Mapping[str, Any], checkouts: Path, python: str) -> dict[str, Any]:
+def measure(
+    project: Mapping[str, Any], checkouts: Path, python: str, patience: float = 1.0
+) -> dict[str, Any]:
     name = project["name"]
     result: dict[str, Any] = {
         "name": name,
@@ -373,7 +377,7 @@ def measure(project: Mapping[str, Any], checkouts: Path, python: str) -> dict[st
             outcomes = {}
             for key, tree in trees.items():
                 print(f"  {step['name']}: {key}", file=sys.stderr, flush=True)
-                outcomes[key] = run(tree, step, step.get("python", python), scratch)
+                outcomes[key] = run(tree, step, python, scratch, patience)
                 if key == "before" and not outcomes[key].ok:
                     break
             before = outcomes["before"]
@@ -454,6 +458,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--json", type=Path)
+    parser.add_argument(
+        "--patience", type=float, default=1.0, help="times the seconds a run may take"
+    )
     options = parser.parse_args(arguments)
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
     wanted = [p for p in data["project"] if not options.only or p["name"] in options.only]
@@ -469,7 +476,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if project in missing:
             continue
         print(project["name"], file=sys.stderr, flush=True)
-        collected.append(measure(project, options.projects.resolve(), options.python))
+        collected.append(measure(project, options.projects.resolve(), options.python, options.patience))
         if options.json:
             options.json.write_text(json.dumps(collected, indent=1), encoding="utf-8")
     print(table(collected))
