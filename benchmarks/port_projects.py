@@ -476,7 +476,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if project in missing:
             continue
         print(project["name"], file=sys.stderr, flush=True)
-        collected.append(measure(project, options.projects.resolve(), options.python, options.patience))
+        collected.append(
+            measure(project, options.projects.resolve(), options.python, options.patience)
+        )
         if options.json:
             options.json.write_text(json.dumps(collected, indent=1), encoding="utf-8")
     print(table(collected))
