@@ -11,6 +11,7 @@ import ast
 import gc
 import marshal
 import os
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -116,11 +117,24 @@ class Tree:
         """Module → key of its file in the cache."""
         self.digests: dict[str, bytes] = {}
         """Module → digest of its summary and calls."""
+        self.facts: dict[str, Kept] | None = None
+        """Path → facts, for whoever asks for them by a dict here: then what they and the summaries are
+        kept in is there until ``close``."""
+        self.folder = ""
+        """What the spool is in, where it has to go in the end."""
         self._paths: dict[str, str] = {}
+
+    def close(self) -> None:
+        """Let go of what the summaries and facts are kept in."""
+        self.spool.close()
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def add(self, read: Read) -> None:
         """Take in a file; of two with the same module id (a stub beside it) the first by path,
         in whatever order they come."""
+        if self.facts is not None and read.facts:
+            self.facts[read.path] = read.facts
         if self._takes(read.module, read.path):
             self.fresh[read.module] = (read.summary, read.calls)
             self.keys[read.module] = read.key
@@ -445,11 +459,12 @@ def audit_serially(
     targets: Sequence[Target],
     progress: Callable[[str], None],
     store: Store | None = None,
+    tree: Tree | None = None,
 ) -> Part:
     """Read and judge in this process."""
     quiet_interpreter()
     auditor = PythonAuditor(python, targets, store)
-    tree = Tree()
+    tree = tree or Tree()
     rest: list[Rest] = []
     for file in auditor.recall(python, tree, lambda: progress("read")):
         read = auditor.read(file)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import marshal
 import multiprocessing
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -53,15 +52,18 @@ def audit_python(
     jobs: int,
     progress: Callable[[str], None],
     store: Store | None = None,
+    tree: Tree | None = None,
 ) -> Part:
     """Read and judge files in up to ``jobs`` processes; the same bytes whatever the number and
-    whatever ``store`` remembers."""
+    whatever ``store`` remembers. ``tree``: an empty one, without a store, that is to know the modules
+    afterwards; whoever gives it closes it."""
     try:
-        part = _audit(python, targets, jobs, progress, store)
+        part = _audit(python, targets, jobs, progress, store, tree)
     except Damaged:
         assert store is not None
+        assert tree is None
         store.reading = False
-        part = _audit(python, targets, jobs, progress, store)
+        part = _audit(python, targets, jobs, progress, store, tree)
     if store is not None:
         store.sweep()
         store.close()
@@ -74,12 +76,13 @@ def _audit(
     jobs: int,
     progress: Callable[[str], None],
     store: Store | None,
+    tree: Tree | None,
 ) -> Part:
     if not _worth_it(python, jobs):
-        return audit_serially(python, targets, progress, store)
+        return audit_serially(python, targets, progress, store, tree)
     quiet_interpreter()
     auditor = PythonAuditor(sorted(python, key=lambda f: f.path), targets, store)
-    tree = Tree()
+    tree = tree or Tree()
     unread = auditor.recall(python, tree, lambda: progress("read"))
     if _worth_it(unread, jobs):
         return _Pool(python, unread, auditor, tree, jobs, progress, store).run()
@@ -133,7 +136,7 @@ class _Pool:
         self.workers: list[tuple[int, Any, Connection]] = []
         self.jobs = jobs
         self.part = auditor.part
-        self.folder = _folder()
+        self.folder = tree.folder = _folder()
 
     def start(self, number: int, files: list[int] | None) -> None:
         if self.store is not None:
@@ -234,9 +237,8 @@ class _Pool:
             for _, process, connection in self.workers:
                 connection.close()
                 process.terminate() if sys.exc_info()[0] else process.join(5)
-            tree.spool.close()
-            if self.folder:
-                shutil.rmtree(self.folder, ignore_errors=True)
+            if tree.facts is None or sys.exc_info()[0]:
+                tree.close()
         self.part.sort()
         return self.part
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,6 +60,9 @@ from neuronport.cli._record import record_option
     help="Write what a path needs beside the code instead of porting it: `xla` is programs that"
     " compile, run and check the model.",
 )
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), help="Processes (default: one per processor)."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No summary on stderr.")
 @record_option
 def command(
@@ -79,6 +81,7 @@ def command(
     form: str,
     revisions: str | None,
     scaffold: str | None,
+    jobs: int | None,
     quiet: bool,
     record: str | None,
 ) -> None:
@@ -104,10 +107,12 @@ def command(
     from neuronport.codemods.engine.project import Project
     from neuronport.codemods.engine.scaffold import scaffold as files_of
     from neuronport.codemods.engine.scaffold import scaffolds
+    from neuronport.codemods.engine.summary import summary
     from neuronport.findings import FixSafety
+    from neuronport.pool import processors
     from neuronport.progress import Progress
     from neuronport.records import Snapshot
-    from neuronport.reporting.escape import lines
+    from neuronport.reporting.escape import lines, terminal
     from neuronport.rulebook.judge import Selection
     from neuronport.rulebook.load import rulebook
     from neuronport.targets import TargetError, default_target, resolve
@@ -125,6 +130,7 @@ def command(
         stop(f"--scaffold {scaffold}: there is one for {', '.join(scaffolds())}", 2)
     if revisions:
         _churn(revisions, named[0], targets, form, record)
+    jobs = jobs or settings.get("jobs") or processors()
     selection = Selection(
         list(select) or settings.get("select", []), list(ignore) or settings.get("ignore", [])
     )
@@ -162,15 +168,15 @@ def command(
     snapshot = looked_at() if record_in else None
     progress = Progress(len(python), {"read": "reading", "judge": "judging"})
     try:
-        project = Project(workspace, targets, progress.step)
+        project = Project(workspace, targets, progress.step, jobs)
     finally:
         progress.close()
     wanted = {FixSafety.SAFE} if safety == "safe" else {FixSafety.SAFE, FixSafety.REVIEW}
 
+    answers = _Answers()
+
     def ask(change: Change) -> bool:
-        if not interactive:
-            return True
-        return _ask(change, project)
+        return answers.ask(change, project) if interactive else True
 
     if scaffold:
         plan = Plan()
@@ -181,7 +187,7 @@ def command(
         fixable = len({f.location.path for f in project.part.findings if f.fix})
         progress = Progress(fixable, {"plan": "planning", "rewrite": "rewriting"})
         step = (lambda phase: None) if interactive else progress.step
-        options = Options(selection.wants, frozenset(wanted), ask, annotate, step)
+        options = Options(selection.wants, frozenset(wanted), ask, annotate, step, jobs)
         try:
             plan = make_plan(project, options)
         finally:
@@ -197,7 +203,8 @@ def command(
             for path in writing.write(project, plan):
                 written.append(path)
     except KeyboardInterrupt:
-        click.echo(f"neuronport: stopped; {len(written)} files are written, all whole", err=True)
+        what = f"{len(written)} files are written, all whole" if not out else "nothing is written"
+        click.echo(f"neuronport: stopped; {what}", err=True)
         raise SystemExit(130) from None
     except (WorkspaceError, OSError) as error:
         stop(str(error), 2)
@@ -217,7 +224,8 @@ def command(
             shown = writing.diff(item)
             click.echo(lines(shown) if sys.stdout.isatty() else shown, nl=False)
     if not quiet:
-        _summary(plan, written, out or (mode == "write"))
+        for line in summary(plan, written if out or mode == "write" else None):
+            click.echo(terminal(line), err=True)
     raise SystemExit(1 if plan.failed else 0)
 
 
@@ -250,7 +258,31 @@ def _json(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False)
 
 
-def _ask(change: Any, project: Any) -> bool:
+_KEYS = {"y": "this change", "n": "not this one", "a": "this and all that follow", "q": "no more"}
+
+
+class _Answers:
+    """What a person says to one change after the other."""
+
+    def __init__(self) -> None:
+        self.for_all: bool | None = None
+
+    def ask(self, change: Any, project: Any) -> bool:
+        if self.for_all is not None:
+            return self.for_all
+        _show(change, project)
+        while True:
+            said = click.prompt("change it? [y,n,a,q,?]", default="y", show_default=False, err=True)
+            key = str(said).strip().lower()[:1]
+            if key in ("a", "q"):
+                self.for_all = key == "a"
+            if key in _KEYS:
+                return key in ("y", "a")
+            for key, means in _KEYS.items():
+                click.echo(f"  {key}  {means}", err=True)
+
+
+def _show(change: Any, project: Any) -> None:
     from neuronport.codemods.engine.model import apply, marks, resolve
     from neuronport.reporting.escape import terminal
 
@@ -270,7 +302,8 @@ def _ask(change: Any, project: Any) -> bool:
         click.echo(click.style(f"+ {terminal(line)}", fg="green"), err=True)
     if change.note:
         click.echo(f"  {terminal(change.note)}", err=True)
-    return click.confirm("change it?", default=True, err=True)
+    if change.group:
+        click.echo("  with others that make sense only together: all of them or none", err=True)
 
 
 def _as_json(plan: Any, written: Sequence[str]) -> dict[str, Any]:
@@ -306,41 +339,3 @@ def _change(change: Any) -> dict[str, Any]:
         "title": change.title,
         "note": change.note,
     }
-
-
-def _summary(plan: Any, written: Sequence[str], writes: object) -> None:
-    from neuronport.codemods.engine.model import DONE, KEPT_FOR_CUDA
-    from neuronport.reporting.escape import terminal
-
-    def say(text: str) -> None:
-        click.echo(terminal(text), err=True)
-
-    verb = "written" if writes else "to write"
-    files = len(plan.rewritten)
-    say(
-        f"{len(plan.changes)} changes in {files} file{'' if files == 1 else 's'} {verb}, "
-        f"{len(plan.converted)} findings converted"
-    )
-    for change in plan.changes:
-        if change.note:
-            say(f"  {change.file}:{change.finding.location.line}: {change.note}")
-    if plan.held_back:
-        say(f"{len(plan.held_back)} more with --review")
-    for failed in plan.failed:
-        say(f"left as it was: {failed.path}: {failed.reason}: {failed.detail}")
-    by_hand = [x for x in plan.left if x.reason not in (KEPT_FOR_CUDA, DONE)]
-    if plan.left:
-        reasons = Counter(x.reason for x in plan.left)
-        why = ", ".join(f"{n} {r}" for r, n in sorted(Counter(x.reason for x in by_hand).items()))
-        parts = [f"{len(by_hand)} to people ({why})"] if by_hand else []
-        parts += [f"{reasons[KEPT_FOR_CUDA]} kept for CUDA"] if reasons[KEPT_FOR_CUDA] else []
-        parts += [f"{reasons[DONE]} done already"] if reasons[DONE] else []
-        many = "" if len(plan.left) == 1 else "s"
-        say(f"{len(plan.left)} finding{many} left: {', '.join(parts)}")
-    for item in by_hand[:40]:
-        place = item.finding.location
-        say(f"  {place.path}:{place.line}: {item.finding.rule}: {item.says}")
-        for way in item.ways[:3]:
-            say(f"      - {way}")
-    if len(by_hand) > 40:
-        say(f"  … and {len(by_hand) - 40} more; --format json lists all")

@@ -294,12 +294,12 @@ def _together(
     ways = _GATE_WAYS if finding.rule in ("cuda-device-gate", "api/torch.Tensor.is_cuda") else _WAYS
     group = f"{finding.rule}:{finding.fingerprint}"
     changes: list[Change] = []
-    dealt = 0
+    dealt: set[str] = set()
     for other in inside:
         if other.rule in _QUIET or other.rule == finding.rule:
             continue
         if state.is_converted(other):
-            dealt += 1
+            dealt.add(other.fingerprint)
             continue
         if other.rule.startswith(_HARMLESS):
             continue
@@ -321,7 +321,8 @@ def _together(
         return Left(finding, "needs-a-person", "nothing it guards is known to need a device", ways)
     if any(c.safety is not FixSafety.SAFE for c in changes):
         safety = FixSafety.REVIEW
-    own = Change(finding, "cuda-guard", safety, TITLE, edits, group)
+    rests_on = frozenset(dealt)
+    own = Change(finding, "cuda-guard", safety, TITLE, edits, group, rests_on=rests_on)
     return [own, *(replace(c, group=group, safety=safety) for c in changes)]
 
 
@@ -418,12 +419,12 @@ def _devices_by(name: str, paths: Any, project: Project) -> list[Finding]:
         if path not in project.findings:
             continue
         source = project.source(path)
-        if source is None:
+        if source is None or name not in source.text:
             continue
         bodies = [
             stmt
-            for node in source.nodes
-            if isinstance(node, ast.If) and _last_name(node.test) == name
+            for node in source.each(ast.If)
+            if _last_name(node.test) == name
             for stmt in node.body
         ]
         if bodies:

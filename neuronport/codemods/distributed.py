@@ -142,9 +142,9 @@ def _origins(
             if isinstance(given, ast.Name) or path not in project.findings:
                 continue
             other = project.source(path)
-        if other is None or not project.rewritable(path):
+        if other is None or "nccl" not in other.text.lower() or not project.rewritable(path):
             continue
-        for node in other.nodes:
+        for node in other.each(ast.Constant):
             if _is_nccl(node) and _gives(other, node, name):
                 assert isinstance(node, ast.Constant)
                 found.append((other, node))

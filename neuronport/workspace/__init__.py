@@ -26,7 +26,7 @@ from neuronport.workspace.files import (
 from neuronport.workspace.kinds import KINDS, PYTHON_KINDS, kind_of
 from neuronport.workspace.packages import Modules, module_names, modules
 from neuronport.workspace.walk import open_workspace
-from neuronport.workspace.write import NotWritable, atomic_write
+from neuronport.workspace.write import NotWritable, atomic_write, atomic_write_all
 
 __all__ = [
     "DEFAULT_MAX_BYTES",
@@ -43,6 +43,7 @@ __all__ = [
     "Workspace",
     "WorkspaceError",
     "atomic_write",
+    "atomic_write_all",
     "decode_python",
     "decode_text",
     "encode",

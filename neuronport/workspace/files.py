@@ -96,11 +96,11 @@ def _printable_character(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def reason_of(error: OSError) -> tuple[str, str]:
+def reason_of(error: OSError, otherwise: str = "unreadable") -> tuple[str, str]:
     """The reason word and the words for people of an error of the file system."""
     if isinstance(error, FileNotFoundError):
         return "vanished", "no such file or directory"
-    return "unreadable", (error.strerror or str(error)).lower()
+    return otherwise, (error.strerror or str(error)).lower()
 
 
 def read_source(file: SourceFile, *, max_bytes: int | None = None) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neuronport.workspace import NotWritable, atomic_write
+from neuronport.workspace import NotWritable, atomic_write, atomic_write_all
 
 
 def write(path: Path, data: bytes) -> None:
@@ -94,3 +94,55 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(NotWritable) as caught:
         write(tmp_path / "no" / "a.py", b"")
     assert caught.value.reason == "vanished"
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["hard links", "copies"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_several_files_or_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, links: bool
+) -> None:
+    paths = [tmp_path / name for name in ("a.py", "new.py", "b.py")]
+    for path in (paths[0], paths[2]):
+        path.write_bytes(b"old")
+    files = [(os.fspath(path), b"new") for path in paths]
+    names = ("fsync", "replace", "open", "chmod")
+    seen = 0
+    for name in names:
+        real = getattr(os, name)
+        for after in range(8):
+            count = iter(range(99))
+
+            def fail(*args: object, real=real, count=count, after=after, **words: object) -> object:
+                if next(count) == after:
+                    raise error
+                return real(*args, **words)
+
+            if not links:
+                monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError(1, "no")))
+            monkeypatch.setattr(os, name, fail)
+            failed = False
+            try:
+                atomic_write_all(files)
+            except (NotWritable, KeyboardInterrupt):
+                failed = True
+            monkeypatch.undo()
+            there = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+            old = {"a.py": b"old", "b.py": b"old"}
+            new = {"a.py": b"new", "b.py": b"new", "new.py": b"new"}
+            assert there in (old, new)
+            # The folder is made durable in the end: what fails there has been written.
+            assert failed is (there == old) or name in ("fsync", "open")
+            seen += failed
+            for path in (paths[0], paths[2]):
+                path.write_bytes(b"old")
+            paths[1].unlink(missing_ok=True)
+    assert seen > 8
+
+
+def test_which_of_several_could_not_be_written(tmp_path: Path) -> None:
+    (tmp_path / "b.py").mkdir()
+    files = [(os.fspath(tmp_path / name), b"x") for name in ("a.py", "b.py")]
+    with pytest.raises(NotWritable) as caught:
+        atomic_write_all(files)
+    assert caught.value.path == os.fspath(tmp_path / "b.py")
+    assert [p.name for p in tmp_path.iterdir()] == ["b.py"]

@@ -22,8 +22,9 @@ _ASKED = f"{seam('get_device')}()"
 
 def by_helpers(
     project: Project, accepted: Mapping[str, Sequence[Change]]
-) -> dict[str, list[Change]]:
-    """The changes with the project's own helper wherever a file has it."""
+) -> tuple[dict[str, list[Change]], dict[str, str]]:
+    """The changes with the project's own helper wherever a file has it; and for each of these files,
+    where the helper is, if somewhere else."""
     ported = [
         path
         for path, names in project.imported_names().items()
@@ -31,23 +32,32 @@ def by_helpers(
     ]
     helpers = {
         (path, function.name): source.span(function)
-        for path in sorted({*(p for p, changes in accepted.items() if changes), *ported})
+        for path in sorted({*(p for p, changes in accepted.items() if _asks(changes)), *ported})
         if (source := project.source(path)) is not None
         for function in source.tree.body
         if isinstance(function, ast.FunctionDef)
         and _is_helper(source, function, accepted.get(path, ()))
     }
     result: dict[str, list[Change]] = {}
+    taken: dict[str, str] = {}
     for path, changes in accepted.items():
-        source = project.source(path) if helpers else None
+        source = project.source(path) if helpers and _asks(changes) else None
         known = _at_hand(project, source, helpers) if source is not None else None
         if source is None or known is None:
             result[path] = list(changes)
             continue
+        home, name, line, own = known
         result[path] = [
-            replace(c, edits=tuple(_taken(source, e, *known) for e in c.edits)) for c in changes
+            replace(c, edits=tuple(_taken(source, e, name, line, own) for e in c.edits))
+            for c in changes
         ]
-    return result
+        if home != path and home in accepted and result[path] != list(changes):
+            taken[path] = home
+    return result, taken
+
+
+def _asks(changes: Sequence[Change]) -> bool:
+    return any(_ASKED in edit.text for change in changes for edit in change.edits)
 
 
 def _taken(source: Source, edit: Edit, name: str, line: int, own: tuple[int, int]) -> Edit:
@@ -60,18 +70,18 @@ def _taken(source: Source, edit: Edit, name: str, line: int, own: tuple[int, int
 
 def _at_hand(
     project: Project, source: Source, helpers: Mapping[tuple[str, str], tuple[int, int]]
-) -> tuple[str, int, tuple[int, int]] | None:
-    """The local name of a helper, the line after which it is there, and the span of its own text."""
+) -> tuple[str, str, int, tuple[int, int]] | None:
+    """Where a helper is, its local name, the line after which it is there, and the span of its own text."""
     for stmt in source.tree.body:
         if isinstance(stmt, ast.FunctionDef) and (source.path, stmt.name) in helpers:
             if _bound_once(source, stmt.name):
-                return stmt.name, stmt.end_lineno or 0, helpers[source.path, stmt.name]
+                return source.path, stmt.name, stmt.end_lineno or 0, helpers[source.path, stmt.name]
         elif isinstance(stmt, ast.ImportFrom):
             target = _target(project, source.path, stmt)
             for alias in stmt.names:
                 name = alias.asname or alias.name
                 if (target, alias.name) in helpers and _bound_once(source, name):
-                    return name, stmt.end_lineno or 0, (0, 0)
+                    return target, name, stmt.end_lineno or 0, (0, 0)
     return None
 
 

@@ -197,7 +197,7 @@ def _is_unused(
         return False
     # A package that is given up is not kept for an import nobody uses.
     used = module.partition(".")[0] != "torch" and stmt in source.tree.body
-    for node in source.nodes:
+    for node in source.each(ast.Name, ast.Global, ast.Nonlocal):
         if isinstance(node, ast.Name) and node.id == name:
             start, end = source.span(node)
             if not any(a <= start and end <= b for a, b in gone):

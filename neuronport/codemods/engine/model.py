@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from neuronport.findings import Finding, FixSafety
@@ -62,6 +62,10 @@ class Change:
     """Packages whose imports go where nothing else in the file needs them; torch's always do."""
     chooses: bool = False
     """Whether it adds a device to a choice that the rest of the file lives by."""
+
+    rests_on: frozenset[str] = frozenset()
+    """Fingerprints of findings that have to be dealt with, by whichever change, for the group to be
+    made."""
 
     @property
     def file(self) -> str:
@@ -133,7 +137,10 @@ class Rewritten:
     before: str | None
     """``None``: the file is new."""
     after: str
-    changes: list[Change] = field(default_factory=list)
+    changes: Sequence[Change] = ()
+    needs: frozenset[str] = frozenset()
+    """Files that have to be written for this one to run: the seam, a helper of the project, what its
+    groups rest on."""
 
 
 def overlaps(edits: Sequence[Edit], others: Iterable[Edit]) -> bool:

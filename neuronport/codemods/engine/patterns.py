@@ -265,8 +265,8 @@ def mentions_request(nodes: list[ast.expr]) -> bool:
 def written_guard(source: Source, finding: Finding) -> str:
     """``device == "cuda"``, where a place stands behind such a question; empty: behind none."""
     start, end = source.place(finding.location)
-    for node in source.nodes:
-        if not isinstance(node, ast.If) or not _asks_for_cuda(node.test):
+    for node in source.each(ast.If):
+        if not _asks_for_cuda(node.test):
             continue
         first, last = source.span(node.body[0])[0], source.span(node.body[-1])[1]
         if first <= start and end <= last:

@@ -6,13 +6,13 @@ Nothing is written here. Order and outcome do not depend on anything but the tre
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from neuronport.audit import parse
 from neuronport.codemods import codemods_for
-from neuronport.codemods.engine import imports, patterns
+from neuronport.codemods.engine import imports, patterns, processes
 from neuronport.codemods.engine.comments import comments as comments_of
 from neuronport.codemods.engine.helper import by_helpers
 from neuronport.codemods.engine.model import (
@@ -44,6 +44,8 @@ class Options:
     annotate: bool = False
     progress: Callable[[str], None] = lambda phase: None
     """Told of each file that is ``plan``ned, and of each that is ``rewrite``-n."""
+    jobs: int = 1
+    """Processes; the plan is the same whatever their number."""
 
 
 @dataclass(slots=True)
@@ -71,6 +73,8 @@ class State:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.accepted: dict[str, list[Change]] = {}
+        self.groups: dict[str, set[str]] = {}
+        """For each group, the fingerprints of the findings its members deal with."""
         self.refused: set[str] = set()
         """Groups of which a member did not fit."""
         self.converted: set[str] = set()
@@ -90,49 +94,29 @@ def make_plan(project: Project, options: Options) -> Plan:
     held: dict[str, Change] = {}
     broken: dict[str, str] = {}
     findings = [f for f in project.part.findings if options.wants(f)]
-    begun: set[str] = set()
     for late in (False, True):
+        answers = _late if late else _early
         proposals: list[Change] = []
-        for finding in findings:
-            if finding.fix and finding.location.path not in begun:
-                begun.add(finding.location.path)
-                options.progress("plan")
-            if state.is_converted(finding) or finding.location.path in broken:
-                continue
-            asked = codemods_for(finding.rule, finding.fix.codemod) if finding.fix else ()
-            answer: Any = None
-            for codemod in asked:
-                if bool(getattr(codemod, "late", False)) is not late:
-                    continue
-                found = _ask(codemod, finding, project, state, broken)
-                if answer is None or isinstance(found, Change | list):
-                    answer = found
-                if isinstance(found, Change | list):
-                    break
+        for finding, answer in answers(project, state, findings, broken, options):
             for change in answer if isinstance(answer, list) else [answer]:
                 if isinstance(change, Left):
                     left[finding.fingerprint] = change
                 elif isinstance(change, Change):
+                    if change.group:
+                        members = state.groups.setdefault(change.group, set())
+                        members |= {change.finding.fingerprint, *change.rests_on}
                     if change.safety not in options.safeties:
                         held[change.finding.fingerprint] = change
                     else:
                         proposals.append(change)
-        _settle(proposals, state, left, findings)
-    _drop_half_moves(state, left)
-    _drop_half_groups(state, left, held)
-    if options.accept is not None:
-        _ask_person(state, options.accept, left)
-    state.accepted = by_helpers(project, state.accepted)
-    _rewrite(project, state, plan, broken, options.progress)
-    failed_paths = {f.path for f in plan.failed}
-    for path, changes in state.accepted.items():
-        if path not in failed_paths:
-            plan.changes += changes
-    plan.failed += [
-        Failed(path, "codemod-failed", detail)
-        for path, detail in broken.items()
-        if path not in failed_paths
-    ]
+        _settle(proposals, state, left)
+    failed = {path: Failed(path, "codemod-failed", detail) for path, detail in broken.items()}
+    _leave(failed, state, left)
+    _drop_halves(state, left)
+    _ask_person(state, options.accept, left)
+    _rewrite(project, state, plan, failed, left, options)
+    plan.changes = [change for changes in state.accepted.values() for change in changes]
+    plan.failed = list(failed.values())
     _recount(state, plan, findings)
     done = {f.fingerprint for f in plan.converted}
     plan.held_back = [c for k, c in held.items() if k not in done]
@@ -148,6 +132,90 @@ def make_plan(project: Project, options: Options) -> Plan:
     return plan
 
 
+def _codemods(finding: Finding, late: bool) -> list[Any]:
+    """What may rewrite a finding now."""
+    asked = codemods_for(finding.rule, finding.fix.codemod) if finding.fix else ()
+    return [c for c in asked if bool(getattr(c, "late", False)) is late]
+
+
+def _ask_all(
+    asked: Iterable[Any],
+    finding: Finding,
+    project: Project,
+    state: State,
+    broken: dict[str, str],
+) -> Any:
+    """The first change that one of the codemods has, or else the first answer."""
+    answer: Any = None
+    for codemod in asked:
+        found = _ask(codemod, finding, project, state, broken)
+        if isinstance(found, Change | list):
+            return found
+        answer = found if answer is None else answer
+    return answer
+
+
+def _early(
+    project: Project,
+    state: State,
+    findings: Sequence[Finding],
+    broken: dict[str, str],
+    options: Options,
+) -> Iterator[tuple[Finding, Any]]:
+    """What codemods say that need nothing but the project: file by file, in any order."""
+    by_path: dict[str, list[int]] = {}
+    for i, finding in enumerate(findings):
+        if finding.fix:
+            by_path.setdefault(finding.location.path, []).append(i)
+
+    def ask(path: str) -> tuple[list[tuple[int, Any]], dict[str, str]]:
+        failed: dict[str, str] = {}
+        answers = []
+        for i in by_path[path]:
+            asked = _codemods(findings[i], late=False)
+            if asked and path not in failed:
+                answers.append((i, _ask_all(asked, findings[i], project, state, failed)))
+        return answers, failed
+
+    paths = _heaviest_first(project, by_path)
+    jobs = options.jobs if _worth_it(project, paths) else 1
+    done = processes.each(
+        paths, ask, jobs, lambda: options.progress("plan"), project.in_new_process
+    )
+    all_answers: list[tuple[int, Any]] = []
+    for path, given in zip(paths, done, strict=True):
+        if isinstance(given, processes.Died):
+            broken[path] = "the process that looked at it ended"
+            continue
+        all_answers += given[0]
+        broken |= given[1]
+    for i, answer in sorted(all_answers, key=lambda pair: pair[0]):
+        yield findings[i], answer
+
+
+def _late(
+    project: Project,
+    state: State,
+    findings: Sequence[Finding],
+    broken: dict[str, str],
+    options: Options,
+) -> Iterator[tuple[Finding, Any]]:
+    """What codemods say that look at what the others have settled."""
+    for finding in findings:
+        asked = _codemods(finding, late=True)
+        if not asked or state.is_converted(finding) or finding.location.path in broken:
+            continue
+        yield finding, _ask_all(asked, finding, project, state, broken)
+
+
+def _heaviest_first(project: Project, paths: Iterable[str]) -> list[str]:
+    return sorted(paths, key=lambda p: (-project.files[p].size, p))
+
+
+def _worth_it(project: Project, paths: Iterable[str]) -> bool:
+    return sum(project.files[p].size for p in paths) >= processes.WORTH_IT
+
+
 def _ask(
     codemod: Any, finding: Finding, project: Project, state: State, broken: dict[str, str]
 ) -> Any:
@@ -157,7 +225,9 @@ def _ask(
     try:
         source = project.source(path)
         if source is None:
-            return Left(finding, "not-rewritable", "its encoding cannot be written back exactly")
+            changed = project.is_changed(path)
+            why = "it was changed meanwhile" if changed else "it cannot be written back exactly"
+            return Left(finding, "not-rewritable", why)
         if getattr(codemod, "late", False):
             return codemod.fix(finding, source, project, state)
         asked = patterns.written_guard(source, finding) if not finding.context.guarded_by else ""
@@ -183,12 +253,7 @@ def _width(change: Change) -> int:
     return max(e.end - e.start for e in change.edits)
 
 
-def _settle(
-    proposals: Iterable[Change],
-    state: State,
-    left: dict[str, Left],
-    findings: Sequence[Finding],
-) -> None:
+def _settle(proposals: Iterable[Change], state: State, left: dict[str, Left]) -> None:
     """Accept what fits: the widest edit wins, then the first."""
     for change in sorted(proposals, key=lambda c: (-_width(c), _order(c))):
         source = state.project.source(change.file)
@@ -214,16 +279,37 @@ def _settle(
             state.refused.add(change.group)
             continue
         accepted.append(change)
-        _mark(change, source, state, findings)
+        state.converted |= _dealt_with(change, state.project)
 
 
-def _mark(change: Change, source: Source, state: State, findings: Sequence[Finding]) -> None:
-    state.converted.add(change.finding.fingerprint)
+def _dealt_with(change: Change, project: Project) -> set[str]:
+    """The fingerprints of the findings whose places a change rewrites or covers."""
+    done = {change.finding.fingerprint}
+    source = project.source(change.file)
     spans = [(e.start, e.end) for e in change.edits if e.end > e.start] + list(change.covers)
-    for finding in state.project.findings.get(change.file, ()):
+    for finding in project.findings.get(change.file, ()) if source is not None else ():
+        assert source is not None
         start, end = source.place(finding.location)
         if any(a <= start and end <= b for a, b in spans):
-            state.converted.add(finding.fingerprint)
+            done.add(finding.fingerprint)
+    return done
+
+
+def _all_dealt_with(state: State) -> set[str]:
+    accepted = [change for changes in state.accepted.values() for change in changes]
+    return set().union(*(_dealt_with(change, state.project) for change in accepted))
+
+
+def _drop_halves(state: State, left: dict[str, Left]) -> None:
+    """Take back what makes no sense without something that is not done: never half a change."""
+    while True:
+        # What a change that was taken back had dealt with may have been another group's.
+        before = sum(map(len, state.accepted.values()))
+        state.converted = _all_dealt_with(state)
+        _drop_half_moves(state, left)
+        _drop_half_groups(state, left)
+        if sum(map(len, state.accepted.values())) == before:
+            return
 
 
 def _drop_half_moves(state: State, left: dict[str, Left]) -> None:
@@ -260,40 +346,48 @@ def _drop_half_moves(state: State, left: dict[str, Left]) -> None:
             )
 
 
-def _drop_half_groups(state: State, left: dict[str, Left], held: Mapping[str, Change]) -> None:
-    """A group whose other members were refused is taken back: never half a change."""
-    members: dict[str, list[Change]] = {}
-    for changes in state.accepted.values():
+def _drop_half_groups(state: State, left: dict[str, Left]) -> None:
+    """A group of which anything is not done is taken back."""
+    unfinished = {g for g, findings in state.groups.items() if not findings <= state.converted}
+    half = (state.refused | unfinished) - {""}
+    for path, changes in state.accepted.items():
         for change in changes:
-            if change.group:
-                members.setdefault(change.group, []).append(change)
-    refused = {c.group for c in held.values() if c.group} | state.refused
-    for group in refused & members.keys():
-        for change in members[group]:
-            state.accepted[change.file].remove(change)
+            if change.group in half:
+                left[change.finding.fingerprint] = Left(
+                    change.finding, "part-of-a-group", "belongs to a rewrite that is not made"
+                )
+        state.accepted[path] = [c for c in changes if c.group not in half]
+
+
+def _leave(paths: Iterable[str], state: State, left: dict[str, Left]) -> None:
+    """Take back what was to be done in files that stay as they were."""
+    for path in paths:
+        for change in state.accepted.pop(path, ()):
             left[change.finding.fingerprint] = Left(
-                change.finding, "part-of-a-group", "belongs to a rewrite that is not made"
+                change.finding, "not-rewritable", "the file could not be rewritten"
             )
 
 
 def _ask_person(state: State, accept: Callable[[Change], bool], left: dict[str, Left]) -> None:
+    declined: set[str] = set()
     for path in sorted(state.accepted):
         kept = []
         for change in sorted(state.accepted[path], key=_order):
-            if accept(change):
+            if change.group in declined or accept(change):
                 kept.append(change)
-            else:
-                left[change.finding.fingerprint] = Left(change.finding, "declined", "you said no")
+                continue
+            left[change.finding.fingerprint] = Left(change.finding, "declined", "you said no")
+            if change.group:
+                declined.add(change.group)
         state.accepted[path] = kept
+    if declined:
+        state.refused |= declined
+        _drop_halves(state, left)
 
 
 def _recount(state: State, plan: Plan, findings: Sequence[Finding]) -> None:
     """Which findings the accepted changes deal with."""
-    state.converted = set()
-    for change in plan.changes:
-        source = state.project.source(change.file)
-        if source is not None:
-            _mark(change, source, state, findings)
+    state.converted = _all_dealt_with(state)
     for path, spans in state.dropped.items():
         source = state.project.source(path)
         for finding in state.project.findings.get(path, ()) if source is not None else ():
@@ -302,56 +396,61 @@ def _recount(state: State, plan: Plan, findings: Sequence[Finding]) -> None:
     plan.converted = [f for f in findings if state.is_converted(f)]
 
 
+class _Text(NamedTuple):
+    """What came of rewriting a file."""
+
+    after: str = ""
+    dropped: tuple[tuple[int, int], ...] = ()
+    reason: str = ""
+    """Why there is none; empty: there is."""
+    detail: str = ""
+
+
 def _rewrite(
     project: Project,
     state: State,
     plan: Plan,
-    broken: Mapping[str, str],
-    progress: Callable[[str], None],
+    failed: dict[str, Failed],
+    left: dict[str, Left],
+    options: Options,
 ) -> None:
+    """The texts of all files with changes. Where one of them cannot be, the others do without it: its
+    groups are taken back, its helper is not asked for."""
     seams = Seams(project)
-    needs: dict[str, set[str]] = {}
-    for path, changes in state.accepted.items():
-        names = {
-            name.removeprefix("seam:")
-            for change in changes
-            for name in change.names()
-            if name.startswith("seam:")
-        }
-        if names and path not in broken:
-            needs[path] = names
-    try:
-        places = seams.place(needs)
-    except ValueError as error:
-        plan.failed += [Failed(path, "no-seam", str(error)) for path in needs]
-        places = {}
+    texts: dict[tuple[Any, ...], _Text] = {}
+    while True:
+        accepted, helpers = by_helpers(project, state.accepted)
+        accepted = {path: changes for path, changes in accepted.items() if changes}
+        needs = {path: names for path, changes in accepted.items() if (names := _needs(changes))}
+        try:
+            places = seams.place(needs)
+        except ValueError as error:
+            lost = {path: Failed(path, "no-seam", str(error)) for path in needs}
+        else:
+            made = _texts(project, accepted, seams, places, needs, texts, options)
+            lost = {p: Failed(p, t.reason, t.detail) for p, t in made.items() if t.reason}
+        if not lost:
+            break
+        failed |= lost
+        _leave(lost, state, left)
+        _drop_halves(state, left)
+    state.accepted = dict(accepted)
     wanted: dict[Seam, set[str]] = {}
     results: list[Rewritten] = []
-    for path in sorted(state.accepted):
-        changes = state.accepted[path]
-        if not changes or path in broken or (path in needs and path not in places):
-            continue
+    home = {f.fingerprint: f.location.path for f in project.part.findings}
+    for path in sorted(made):
         source = project.source(path)
-        assert source is not None
-        progress("rewrite")
-        try:
-            after = rewritten_text(
-                source,
-                changes,
-                seams,
-                places.get(path),
-                needs.get(path, set()),
-                state.dropped.setdefault(path, []),
-            )
-            check(source, after)
-        except _Refused as error:
-            plan.failed.append(Failed(path, error.reason, str(error)))
+        state.dropped[path] = list(made[path].dropped)
+        if source is None or made[path].after == source.text:
             continue
-        if after == source.text:
-            continue
-        results.append(Rewritten(path, source.text, after, changes))
+        needed = {home[f] for change in accepted[path] for f in change.rests_on} - {path}
+        needed |= {helpers[path]} if path in helpers else set()
         if path in needs:
             wanted.setdefault(places[path], set()).update(needs[path])
+            needed.add(places[path].path)
+        results.append(
+            Rewritten(path, source.text, made[path].after, accepted[path], frozenset(needed))
+        )
     for seam, names in sorted(wanted.items()):
         if seam.exists:
             decoded = decode_python(read_source(project.files[seam.path]))
@@ -362,6 +461,69 @@ def _rewrite(
         else:
             plan.rewritten.append(Rewritten(seam.path, None, new_module(names)))
     plan.rewritten += results
+
+
+def _needs(changes: Iterable[Change]) -> set[str]:
+    """The functions of the seam that changes ask for."""
+    return {
+        name.removeprefix("seam:")
+        for change in changes
+        for name in change.names()
+        if name.startswith("seam:")
+    }
+
+
+def _texts(
+    project: Project,
+    accepted: Mapping[str, Sequence[Change]],
+    seams: Seams,
+    places: Mapping[str, Seam],
+    needs: Mapping[str, set[str]],
+    known: dict[tuple[Any, ...], _Text],
+    options: Options,
+) -> dict[str, _Text]:
+    """The new text of each file; ``known`` has what was found out before."""
+    keys = {
+        path: (path, places.get(path), *((c.edits, c.drops) for c in changes))
+        for path, changes in accepted.items()
+    }
+    paths = _heaviest_first(project, (path for path, key in keys.items() if key not in known))
+
+    def rewrite(path: str) -> _Text:
+        own = needs.get(path, set())
+        return _rewritten(project, path, accepted[path], seams, places.get(path), own)
+
+    jobs = options.jobs if _worth_it(project, paths) else 1
+    done = processes.each(
+        paths, rewrite, jobs, lambda: options.progress("rewrite"), project.in_new_process
+    )
+    for path, text in zip(paths, done, strict=True):
+        if isinstance(text, processes.Died):
+            text = _Text(reason="not-rewritable", detail="the process that rewrote it ended")
+        known[keys[path]] = text
+    return {path: known[key] for path, key in keys.items()}
+
+
+def _rewritten(
+    project: Project,
+    path: str,
+    changes: Sequence[Change],
+    seams: Seams,
+    seam: Seam | None,
+    needs: set[str],
+) -> _Text:
+    dropped: list[tuple[int, int]] = []
+    try:
+        source = project.source(path)
+        if source is None:
+            raise _Refused("not-rewritable", "it was changed meanwhile")
+        after = rewritten_text(source, changes, seams, seam, needs, dropped)
+        check(source, after)
+    except _Refused as error:
+        return _Text(reason=error.reason, detail=str(error))
+    except Exception as error:  # one bad file must not cost the others
+        return _Text(reason="codemod-failed", detail=f"{type(error).__name__}: {error}")
+    return _Text(after, tuple(dropped))
 
 
 class _Refused(Exception):  # noqa: N818 - a reason, not an error
@@ -506,7 +668,7 @@ def check(source: Source, after: str) -> None:
     try:
         encode(replace(source.decoded, text=after))
     except (Undecodable, WorkspaceError) as error:
-        raise _Refused("not-encodable", str(error)) from None
+        raise _Refused("not-encodable", error.detail) from None
 
 
 def comments(text: str) -> list[str]:
@@ -519,4 +681,4 @@ def why_left(finding: Finding, project: Project) -> Left:
     if finding.verdict in (Verdict.LOCKS_IN, Verdict.FALLS_BACK) and finding.context.guarded_by:
         says = f"runs only where {finding.context.guarded_by}: CUDA keeps it, Neuron skips it"
         return Left(finding, "cuda-only", says)
-    return Left(finding, "by-hand", finding.why)
+    return Left(finding, "by-hand", finding.message)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import marshal
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from weakref import finalize
 
-from neuronport.audit import PythonAuditor, Rest, Tree, quiet_interpreter, to_judge
+from neuronport.audit import Tree, quiet_interpreter
 from neuronport.codemods.engine.source import Source
 from neuronport.findings import Finding, Role
+from neuronport.pool import audit_python
 from neuronport.readers.python.facts import ModuleFacts
 from neuronport.rulebook.judge import Judge
+from neuronport.rulebook.load import rulebook
 from neuronport.source.index import TreeIndex
 from neuronport.source.summary import Summary
 from neuronport.source.view import ModuleView
+from neuronport.spool import Kept
 from neuronport.targets import Target
 from neuronport.workspace import (
     Undecodable,
     Workspace,
     WorkspaceError,
     decode_python,
+    modules,
     read_source,
 )
 
@@ -29,63 +35,86 @@ _SETS_VISIBLE = re.compile(
 )
 
 
+_KEPT = 4_000_000
+"""Characters of the files that are kept parsed; the syntax tree of one takes about eighty bytes."""
+
+
 class Project:
-    """A tree, audited in this process, whose facts are kept for rewriting."""
+    """A tree, audited, whose facts are kept for rewriting."""
 
     def __init__(
-        self, workspace: Workspace, targets: Sequence[Target], progress: Callable[[str], None]
+        self,
+        workspace: Workspace,
+        targets: Sequence[Target],
+        progress: Callable[[str], None],
+        jobs: int = 1,
     ) -> None:
         quiet_interpreter()
         self.workspace = workspace
         self.root = workspace.root
         python = [f for f in workspace.files if f.kind in ("python", "stub")]
-        auditor = PythonAuditor(python, targets)
-        tree = Tree()
-        rest: list[Rest] = []
-        for file in python:
-            read = auditor.read(file)
-            if read is not None:
-                tree.add(read)
-                rest += to_judge(read)
-            progress("read")
-        self._frozen = {r.path: tree.spool.get(r.facts) for r in rest}
-        self.index = TreeIndex(tree.summaries(), auditor.modules)
-        self._modules = sorted(tree.fresh)
+        self._states = {f.path: _state(f.absolute) for f in python}
+        self._tree = Tree()
+        self._tree.facts = {}
+        finalize(self, self._tree.close)
+        self.part = audit_python(python, targets, jobs, progress, tree=self._tree)
+        self.modules = modules(python)
+        self.index = TreeIndex(self._tree.summaries(), self.modules)
+        self._modules = sorted(self._tree.fresh)
         self._taken: dict[str, set[str]] | None = None
         self._stars = False
         self._own_cuda: bool | None = None
         self._visible: bool | None = None
         self._imported: dict[str, Sequence[str]] | None = None
-        self.modules = auditor.modules
-        self._judge = Judge(auditor.book, targets, self.index)
-        self.part = auditor.judge_all(tree, lambda: progress("judge"), rest)
-        self.part.sort()
+        self._judge = Judge(rulebook(), tuple(targets), self.index)
         self.files = {f.path: f for f in workspace.files}
         self._sources: dict[str, Source | None] = {}
+        self._characters = 0
         self.findings: dict[str, list[Finding]] = {}
         for finding in self.part.findings:
             self.findings.setdefault(finding.location.path, []).append(finding)
         self.python = [f.path for f in python]
 
+    def in_new_process(self) -> None:
+        """To be called in a process that was forked: places in files are not shared with others."""
+        self._tree.spool.close()
+
+    def forget(self) -> None:
+        """Let go of the files that are kept parsed."""
+        self._sources.clear()
+        self._characters = 0
+
     def source(self, path: str) -> Source | None:
         """A file of the tree as codemods see it; None: it cannot be read or rewritten."""
         if path not in self._sources:
-            self._sources[path] = self._read(path)
+            source = self._read(path)
+            self._characters += len(source.text) if source is not None else 0
+            if self._characters > _KEPT and self._sources:
+                self.forget()
+            self._sources[path] = source
         return self._sources[path]
 
     def _read(self, path: str) -> Source | None:
         file = self.files.get(path)
-        frozen = self._frozen.get(path)
-        if file is None or frozen is None or file.kind != "python":
+        assert self._tree.facts is not None
+        kept = self._tree.facts.get(path)
+        if file is None or kept is None or file.kind != "python":
             return None
         try:
             decoded = decode_python(read_source(file))
         except (WorkspaceError, Undecodable):
             return None
-        if not decoded.exact:
+        if not decoded.exact or self.is_changed(path):
             return None
-        facts = ModuleFacts.thaw(marshal.loads(frozen))
-        return Source(file, decoded, ModuleView(facts, self.index, self._judge.missing))
+        return Source(file, decoded, lambda: self._view(kept))
+
+    def is_changed(self, path: str) -> bool:
+        """Whether a file is no longer what was audited."""
+        return _state(self.files[path].absolute) != self._states[path]
+
+    def _view(self, kept: Kept) -> ModuleView:
+        facts = ModuleFacts.thaw(marshal.loads(self._tree.spool.get(kept)))
+        return ModuleView(facts, self.index, self._judge.missing)
 
     def imported_names(self) -> Mapping[str, Sequence[str]]:
         """For each file, the dotted names its imports at module level bring."""
@@ -155,3 +184,12 @@ class Project:
     def rewritable(self, path: str) -> bool:
         """Vendored code is somebody else's, and what was set aside is not ours to touch."""
         return self.files[path].role is not Role.VENDORED
+
+
+def _state(path: str) -> tuple[int, ...]:
+    """What changes when somebody writes a file."""
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return ()
+    return state.st_mtime_ns, state.st_size, state.st_ino

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from neuronport.audit import parse
@@ -16,24 +17,48 @@ from neuronport.source.view import ModuleView
 from neuronport.workspace import Decoded, SourceFile, split_lines
 
 Node = TypeVar("Node", bound=ast.AST)
+_PLACED = (ast.expr, ast.stmt)
+_BARREN = frozenset(["ctx", "id", "attr", "arg", "kind", "type_comment", "level", "module"])
+"""Fields in which no node is, or none that means anything."""
+
+
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
+
+
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    known = _FIELDS.get(kind)
+    if known is None:
+        known = _FIELDS[kind] = tuple(f for f in kind._fields if f not in _BARREN)
+    return known
 
 
 class Source:
-    """What codemods ask about a file."""
+    """What codemods ask about a file; parsed when first asked for more than its text."""
 
-    def __init__(self, file: SourceFile, decoded: Decoded, view: ModuleView) -> None:
+    def __init__(self, file: SourceFile, decoded: Decoded, view: Callable[[], ModuleView]) -> None:
         self.file = file
         self.path = file.path
         self.decoded = decoded
         self.text = decoded.text
         self.newline = "\n" if decoded.newline == "mixed" else decoded.newline
-        self.view = view
-        self.tree = parse(decoded.text)
-        self.lines = split_lines(decoded.text)
-        starts = [0]
-        for line in self.lines:
-            starts.append(starts[-1] + len(line))
-        self._starts = starts
+        self._view = view
+
+    @cached_property
+    def view(self) -> ModuleView:
+        """The file as detectors see it."""
+        return self._view()
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return parse(self.text)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return split_lines(self.text)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate(map(len, self.lines), initial=0))
 
     # ---- places ---------------------------------------------------------------------------------
 
@@ -88,28 +113,39 @@ class Source:
         """The nodes and what each is in: a file is walked once, whatever is asked of it."""
         nodes: list[ast.AST] = [self.tree]
         parents: dict[ast.AST, ast.AST] = {}
+        add = nodes.append
         for node in nodes:
-            for name in node._fields:
+            for name in _fields(type(node)):
                 value = getattr(node, name, None)
-                if isinstance(value, list):
+                if type(value) is list:
                     for item in value:
                         if isinstance(item, ast.AST):
                             parents[item] = node
-                            nodes.append(item)
-                elif isinstance(value, ast.AST) and name != "ctx":
+                            add(item)
+                elif isinstance(value, ast.AST):
                     parents[value] = node
-                    nodes.append(value)
+                    add(value)
         return nodes, parents
 
+    def each(self, *kinds: type[Node]) -> list[Node]:
+        """All nodes of some kinds, in the order of ``nodes``; a kind is what a node is exactly."""
+        known = self._each.get(kinds)
+        if known is None:
+            wanted = frozenset(kinds)
+            known = self._each[kinds] = [n for n in self.nodes if type(n) in wanted]
+        return known
+
     @cached_property
-    def _placed(self) -> dict[tuple[int, int, int, int], list[ast.AST]]:
-        """The nodes by the places that ``ast`` gives them."""
-        found: dict[tuple[int, int, int, int], list[ast.AST]] = {}
+    def _each(self) -> dict[tuple[Any, ...], list[Any]]:
+        return {}
+
+    @cached_property
+    def _placed(self) -> dict[int, list[ast.expr | ast.stmt]]:
+        """Expressions and statements by the line that they begin on."""
+        found: dict[int, list[ast.expr | ast.stmt]] = {}
         for node in self.nodes:
-            if isinstance(node, ast.expr | ast.stmt):
-                n: Any = node
-                key = (n.lineno, n.col_offset, n.end_lineno, n.end_col_offset)
-                found.setdefault(key, []).append(node)
+            if isinstance(node, _PLACED):
+                found.setdefault(node.lineno, []).append(node)
         return found
 
     @property
@@ -127,12 +163,15 @@ class Source:
         """The one node of a kind that a finding is about; None: there is none, or several."""
         at = finding.location
         key = (
-            at.line,
             self._utf8(at.line, at.column),
             at.end_line,
             self._utf8(at.end_line, at.end_column),
         )
-        found = [n for n in self._placed.get(key, ()) if isinstance(n, kind)]
+        found = [
+            n
+            for n in self._placed.get(at.line, ())
+            if isinstance(n, kind) and (n.col_offset, n.end_lineno, n.end_col_offset) == key
+        ]
         return found[0] if len(found) == 1 else None
 
     def parent(self, node: ast.AST) -> ast.AST | None:
