@@ -435,7 +435,8 @@ def _rewrite(
         _leave(lost, state, left)
         _drop_halves(state, left)
     state.accepted = dict(accepted)
-    wanted: dict[Seam, set[str]] = {}
+    wanted: dict[str, set[str]] = {}
+    there = {seam.path for seam in places.values() if seam.exists}
     results: list[Rewritten] = []
     home = {f.fingerprint: f.location.path for f in project.part.findings}
     for path in sorted(made):
@@ -446,20 +447,20 @@ def _rewrite(
         needed = {home[f] for change in accepted[path] for f in change.rests_on} - {path}
         needed |= {helpers[path]} if path in helpers else set()
         if path in needs:
-            wanted.setdefault(places[path], set()).update(needs[path])
+            wanted.setdefault(places[path].path, set()).update(needs[path])
             needed.add(places[path].path)
         results.append(
             Rewritten(path, source.text, made[path].after, accepted[path], frozenset(needed))
         )
-    for seam, names in sorted(wanted.items()):
-        if seam.exists:
-            decoded = decode_python(read_source(project.files[seam.path]))
+    for path, names in sorted(wanted.items()):
+        if path in there:
+            decoded = decode_python(read_source(project.files[path]))
             newline = "\n" if decoded.newline == "mixed" else decoded.newline
             after = extended(decoded.text, names, newline)
             if after != decoded.text:
-                plan.rewritten.append(Rewritten(seam.path, decoded.text, after))
+                plan.rewritten.append(Rewritten(path, decoded.text, after))
         else:
-            plan.rewritten.append(Rewritten(seam.path, None, new_module(names)))
+            plan.rewritten.append(Rewritten(path, None, new_module(names)))
     plan.rewritten += results
 
 

@@ -8,6 +8,7 @@ scripts that import it share one, scripts that stand alone have their own next t
 from __future__ import annotations
 
 import ast
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -113,7 +114,15 @@ class Seams:
         self.project = project
         self.paths = set(project.python)
         self.folders = {p.rpartition("/")[0] for p in self.paths}
-        self._bases = self._imported_from()
+        self._packages: set[str] = set()
+        """Folders that are packages because modules in them import relatively."""
+        self._bases: dict[str, Counter[str]] = {}
+        """For each file, the folders from which others in the tree import it."""
+        self._beside: set[str] = set()
+        """Files that import others of their folder by their bare names."""
+        self._reached: dict[str, list[str]] = {}
+        """For each file, the files of the tree that it imports by absolute names."""
+        self._follow_imports()
         self.existing = [p for p in project.python if self._is_seam(p)]
 
     def _is_seam(self, path: str) -> bool:
@@ -125,21 +134,38 @@ class Seams:
             return False
         return MARK in text
 
-    def _imported_from(self) -> dict[str, Counter[str]]:
-        """For each file, the folders from which others in the tree import it."""
-        found: dict[str, Counter[str]] = {}
-        for path, names in self.project.imported_names().items():
-            for dotted in names:
-                parts = dotted.split(".")
-                while parts:
-                    target = self.project.modules.find(".".join(parts), path)
-                    if target is not None:
-                        stem = target.removesuffix("/__init__.py").removesuffix(".py").split("/")
-                        base = "/".join(stem[: len(stem) - len(parts)])
-                        found.setdefault(target, Counter())[base] += 1
-                        break
-                    parts.pop()
-        return found
+    def _follow_imports(self) -> None:
+        for path in self.project.python:
+            folder = path.rpartition("/")[0]
+            dotted = list(self.project.imported_names().get(path, ()))
+            for dots, name in self.project.imports(path):
+                above = folder
+                for _ in range(dots):
+                    self._packages |= {above} - {""}
+                    above = above.rpartition("/")[0]
+                if not dots and name:
+                    dotted.append(name)
+            for name in dict.fromkeys(dotted):
+                target, base = self._target(name, path)
+                if target is None:
+                    head = name.partition(".")[0]
+                    beside = f"{folder}/{head}" if folder else head
+                    if {f"{beside}.py", f"{beside}/__init__.py"} & self.paths:
+                        self._beside.add(path)
+                    continue
+                self._reached.setdefault(path, []).append(target)
+                self._bases.setdefault(target, Counter())[base] += 1
+
+    def _target(self, dotted: str, path: str) -> tuple[str | None, str]:
+        """The file of the tree that an absolute import means, and from which folder it is seen."""
+        parts = dotted.split(".")
+        while parts:
+            target = self.project.modules.find(".".join(parts), path)
+            if target is not None:
+                stem = target.removesuffix("/__init__.py").removesuffix(".py").split("/")
+                return target, "/".join(stem[: len(stem) - len(parts)])
+            parts.pop()
+        return None, ""
 
     def base(self, path: str) -> str:
         """The folder from which a file's own module name begins."""
@@ -147,7 +173,7 @@ class Seams:
         if known:
             return max(known.items(), key=lambda item: (item[1], item[0]))[0]
         folder = path.rpartition("/")[0]
-        while folder and f"{folder}/__init__.py" in self.paths:
+        while folder and (f"{folder}/__init__.py" in self.paths or folder in self._packages):
             folder = folder.rpartition("/")[0]
         return folder
 
@@ -162,21 +188,18 @@ class Seams:
 
     def _program(self, path: str) -> tuple[str, str]:
         """The folder a file's program is imported from, and a package it needs ('' for none)."""
+        folder = path.rpartition("/")[0]
+        if path in self._beside and path not in self._bases:
+            # A program that is started where it is, ``__init__.py`` there or not.
+            return folder, ""
         if self.package(path):
             return self.base(path), self.package(path)
-        folder = path.rpartition("/")[0]
         bases: Counter[str] = Counter()
         packages: Counter[str] = Counter()
-        for dotted in self.project.imported_names().get(path, ()):
-            parts = dotted.split(".")
-            while parts:
-                target = self.project.modules.find(".".join(parts), path)
-                if target is not None:
-                    bases[self.base(target)] += 1
-                    if self.package(target):
-                        packages[self.package(target)] += 1
-                    break
-                parts.pop()
+        for target in self._reached.get(path, ()):
+            bases[self.base(target)] += 1
+            if self.package(target):
+                packages[self.package(target)] += 1
         if not bases or folder in bases:
             return folder, ""
         base = max(bases.items(), key=lambda item: (item[1], item[0]))[0]
@@ -210,9 +233,18 @@ class Seams:
             folder = inside.most_common(1)[0][0]
         for name in _NAMES:
             path = f"{folder}/{name}.py" if folder else f"{name}.py"
-            if path not in self.paths:
+            if not self._is_taken(path):
                 return Seam(path, base, False)
-        raise ValueError(f"{folder}: every name for the seam is taken")
+        raise ValueError(
+            f"every name for the seam is taken in {folder or 'the folder of the tree'}"
+        )
+
+    def _is_taken(self, path: str) -> bool:
+        """Whether a module is there, or something that is imported in its place; in the tree or not:
+        what git ignores is in the folder, too."""
+        place = os.path.join(self.project.root, *path.split("/"))
+        package = os.path.join(place.removesuffix(".py"), "__init__.py")
+        return path in self.paths or os.path.lexists(place) or os.path.lexists(package)
 
     def _reach(self, scripts: list[str], base: str) -> bool:
         """Whether scripts can import what is below the base: they stand in it."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -62,14 +64,30 @@ class Source:
 
     # ---- places ---------------------------------------------------------------------------------
 
+    @cached_property
+    def _wide(self) -> dict[int, array[int]]:
+        return {}
+
     def offset(self, line: int, column: int) -> int:
         """The character a place of ``ast`` (line from 1, UTF-8 column from 0) is."""
         if line > len(self.lines):
             return len(self.text)
         text = self.lines[line - 1]
         if not text.isascii():
-            column = len(text.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore"))
+            columns = self._columns(line)
+            column = columns[min(column, len(columns) - 1)]
         return self._starts[line - 1] + column
+
+    def _columns(self, line: int) -> Sequence[int]:
+        """For each byte of a line in UTF-8, and for its end, the character it is of. A line may be a
+        whole file: it is not decoded again for each place on it."""
+        known = self._wide.get(line)
+        if known is None:
+            known = self._wide[line] = array("L")
+            for i, character in enumerate(self.lines[line - 1]):
+                known.extend([i] * len(character.encode("utf-8", "surrogatepass")))
+            known.append(len(self.lines[line - 1]))
+        return known
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """The characters of a node, the end exclusive."""
@@ -157,7 +175,7 @@ class Source:
         text = self.lines[line - 1] if line <= len(self.lines) else ""
         if text.isascii():
             return column - 1
-        return len(text[: column - 1].encode("utf-8", "surrogatepass"))
+        return bisect_left(self._columns(line), column - 1)
 
     def at(self, finding: Finding, kind: type[Node]) -> Node | None:
         """The one node of a kind that a finding is about; None: there is none, or several."""
