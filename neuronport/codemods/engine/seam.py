@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -120,6 +121,12 @@ class Seams:
         """For each file, the folders from which others in the tree import it."""
         self._beside: set[str] = set()
         """Files that import others of their folder by their bare names."""
+        self._above = ""
+        """What the folder of the tree is called where it is a package itself."""
+        if "__init__.py" in self.paths:
+            self._above = os.path.basename(os.path.abspath(self.project.root))
+        self._by_above: set[str] = set()
+        """Files that import from it by that name."""
         self._reached: dict[str, list[str]] = {}
         """For each file, the files of the tree that it imports by absolute names."""
         self._follow_imports()
@@ -135,23 +142,31 @@ class Seams:
         return MARK in text
 
     def _follow_imports(self) -> None:
+        absolute: dict[str, list[str]] = {}
         for path in self.project.python:
-            folder = path.rpartition("/")[0]
             dotted = list(self.project.imported_names().get(path, ()))
             for dots, name in self.project.imports(path):
-                above = folder
+                above = path.rpartition("/")[0]
                 for _ in range(dots):
-                    self._packages |= {above} - {""}
+                    self._packages.add(above)
                     above = above.rpartition("/")[0]
-                if not dots and name:
+                if not dots:
                     dotted.append(name)
-            for name in dict.fromkeys(dotted):
+            absolute[path] = list(dict.fromkeys(dotted))
+        for path, names in absolute.items():
+            folder = path.rpartition("/")[0]
+            for name in names:
+                head = name.partition(".")[0]
+                if not head or head in sys.stdlib_module_names:
+                    continue
+                if head == self._above:
+                    self._by_above.add(path)
                 target, base = self._target(name, path)
-                if target is None:
-                    head = name.partition(".")[0]
-                    beside = f"{folder}/{head}" if folder else head
-                    if {f"{beside}.py", f"{beside}/__init__.py"} & self.paths:
-                        self._beside.add(path)
+                beside = f"{folder}/{head}" if folder else head
+                if target is None and {f"{beside}.py", f"{beside}/__init__.py"} & self.paths:
+                    # In a package that imports relatively this is somebody else's library.
+                    self._beside |= {path} if folder not in self._packages else set()
+                if target is None or (base in self._packages and base):
                     continue
                 self._reached.setdefault(path, []).append(target)
                 self._bases.setdefault(target, Counter())[base] += 1
@@ -259,13 +274,16 @@ class Seams:
 
     def import_from(self, path: str, seam: Seam, relative: bool) -> str:
         """The module part of ``from … import`` by which a file gets its seam."""
-        if relative and self.package(path):
-            mine = path.rpartition("/")[0].split("/")
+        above = self._above and not seam.base
+        if relative and (self.package(path) or above or path.rpartition("/")[0] in self._packages):
+            mine = path.rpartition("/")[0].split("/") if "/" in path else []
             its = seam.path.rpartition("/")[0].split("/") if "/" in seam.path else []
             common = 0
             while common < min(len(mine), len(its)) and mine[common] == its[common]:
                 common += 1
-            if common > (len(seam.base.split("/")) if seam.base else 0):
+            if above or common > (len(seam.base.split("/")) if seam.base else 0):
                 rest = [*its[common:], seam.path.rpartition("/")[2].removesuffix(".py")]
                 return "." * (len(mine) - common + 1) + ".".join(rest)
+        if above and path in self._by_above:
+            return f"{self._above}.{seam.dotted}"
         return seam.dotted
