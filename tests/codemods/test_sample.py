@@ -80,7 +80,7 @@ def run(folder: Path, sample: Sample, there: str | None = None) -> subprocess.Co
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=900,
         check=False,
         env={**clean(), **environment},
     )
