@@ -15,7 +15,7 @@ Compared are
   run is seeded, has one thread and one process); after the changes under review within
   ``TOLERANCE``;
 * **texts**: every file parses, no comment is gone or new, no string but those that name devices,
-  backends, precisions and attention, and a second port changes nothing.
+  backends, precisions, attention and padding, and a second port changes nothing.
 
 A test or a run that fails before the port, or whose losses are not finite there, proves nothing and is
 counted as such. PROJECT_PYTHON is
@@ -88,9 +88,9 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 STRINGS = re.compile(
     r"(?:cuda|neuron|cpu|gpu|mps|xpu|hpu|npu|xla)(?::(?:\d+|%[dsi]|\{\w*\})?)?"
     r"|nccl|gloo|inductor|float16|bfloat16|float32|fp16|bf16|fp32|no|half"
-    r"|none|tanh|eager|sdpa|flash_attention_[23]|flash_attn"
+    r"|none|tanh|eager|sdpa|flash_attention_[23]|flash_attn|max_length"
 )
-"""Devices, backends, precisions, attention, forms of GELU: the strings that a port may touch."""
+"""Devices, backends, precisions, attention, forms of GELU, how far is padded: the strings that a port may touch."""
 
 
 @dataclass(slots=True)

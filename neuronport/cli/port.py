@@ -192,6 +192,9 @@ def command(
             plan = make_plan(project, options)
         finally:
             progress.close()
+    missed = sorted(
+        [*workspace.not_looked_at, *project.part.not_looked_at], key=lambda n: (n.path, n.reason)
+    )
     # Counted before anything is written: afterwards the tree is what the port made of it.
     counted = of_plan(project, plan).as_json() if form == "json" or record_in else {}
     written: list[str] = []
@@ -210,7 +213,7 @@ def command(
         stop(str(error), 2)
     body = ""
     if form == "json" or record_in:
-        body = _json({**_as_json(plan, written), "churn": counted})
+        body = _json({**_as_json(plan, written, missed), "churn": counted})
     if record_in:
         rules = rulebook().digest
         about = looked_at() if written and not out else snapshot
@@ -224,7 +227,7 @@ def command(
             shown = writing.diff(item)
             click.echo(lines(shown) if sys.stdout.isatty() else shown, nl=False)
     if not quiet:
-        for line in summary(plan, written if out or mode == "write" else None):
+        for line in summary(plan, written if out or mode == "write" else None, missed):
             click.echo(terminal(line), err=True)
     raise SystemExit(1 if plan.failed else 0)
 
@@ -306,7 +309,7 @@ def _show(change: Any, project: Any) -> None:
         click.echo("  with others that make sense only together: all of them or none", err=True)
 
 
-def _as_json(plan: Any, written: Sequence[str]) -> dict[str, Any]:
+def _as_json(plan: Any, written: Sequence[str], missed: Sequence[Any]) -> dict[str, Any]:
     from neuronport.codemods.engine.write import diff
 
     return {
@@ -324,6 +327,7 @@ def _as_json(plan: Any, written: Sequence[str]) -> dict[str, Any]:
         "held_back": [_change(c) for c in plan.held_back],
         "left": [x.as_json() for x in plan.left],
         "failed": [f.as_json() for f in plan.failed],
+        "not_looked_at": [m.as_json() for m in missed],
     }
 
 

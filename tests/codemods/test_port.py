@@ -311,3 +311,17 @@ def test_device_ids_that_a_condition_chose_ask_nothing_of_anybody(tmp_path: Path
     data = json.loads(run(str(tmp_path), "--format", "json").stdout)
     reasons = {x["path"]: x["reason"] for x in data["left"] if x["rule"] == "ddp-device-ids"}
     assert reasons == {"a.py": "cuda-only", "b.py": "needs-a-person"}
+
+
+def test_what_could_not_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    (tmp_path / "old.py").write_text('print "for Python 2"\n')
+    (tmp_path / "bad.py").write_text("x = 1\ndef f(:\n")
+    said = run(str(tmp_path), "--diff").stderr
+    assert "2 files not looked at, and so not ported:" in said
+    assert "bad.py:2: syntax-error" in said
+    assert "old.py:1: python-2" in said
+    body = json.loads(run(str(tmp_path), "--format", "json", "-q").stdout)
+    schema = json.loads((data_folder("schemas") / "port.json").read_text("utf-8"))
+    jsonschema.validate(body["not_looked_at"], schema["properties"]["not_looked_at"])
+    assert [m["path"] for m in body["not_looked_at"]] == ["bad.py", "old.py"]

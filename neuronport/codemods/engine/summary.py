@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from neuronport.codemods.engine.model import DONE, KEPT_FOR_CUDA, Left
 from neuronport.codemods.engine.plan import Plan
+from neuronport.findings import NotLookedAt
 
 _KINDS = 25
 """How many kinds of work are listed; --format json lists all."""
 _PLACES = 6
 
 
-def summary(plan: Plan, written: Collection[str] | None) -> Iterator[str]:
-    """``written``: the files that were; None: nothing is to be written now."""
+def summary(
+    plan: Plan, written: Collection[str] | None, missed: Sequence[NotLookedAt] = ()
+) -> Iterator[str]:
+    """``written``: the files that were; None: nothing is to be written now. ``missed``: the files
+    that could not be read, and so were not ported."""
     done = {x.path for x in plan.rewritten if written is None or x.path in written}
     changes = [c for c in plan.changes if c.file in done]
     line = f"{_count(len(changes), 'change')} in {_count(len(done), 'file')} "
@@ -29,6 +33,13 @@ def summary(plan: Plan, written: Collection[str] | None) -> Iterator[str]:
         yield f"{len(plan.held_back)} more with --review"
     for failed in plan.failed:
         yield f"left as it was: {failed.path}: {failed.reason}: {failed.detail}"
+    if missed:
+        yield f"{_count(len(missed), 'file')} not looked at, and so not ported:"
+        for file in missed[:_KINDS]:
+            place = file.path if file.line is None else f"{file.path}:{file.line}"
+            yield f"  {place}: {file.reason}: {file.detail}"
+        if len(missed) > _KINDS:
+            yield f"  … and {len(missed) - _KINDS} more; --format json lists all"
     counted = Counter(x.reason for x in plan.left)
     left = [x for x in plan.left if x.reason not in (KEPT_FOR_CUDA, DONE)]
     if plan.left:

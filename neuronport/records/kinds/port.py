@@ -13,9 +13,9 @@ def _missed(body: Body) -> list[dict[str, Any]]:
             "path": str(row.get("path", "")),
             "reason": str(row.get("reason", "")),
             "detail": str(row.get("detail", "")),
-            "line": None,
+            "line": row.get("line"),
         }
-        for row in body["failed"]
+        for row in (*body.get("not_looked_at", ()), *body["failed"])
         if isinstance(row, dict)
     ]
 
