@@ -112,7 +112,7 @@ def run(request: Request, values: Path | None = None) -> Record:
             return read(record.read_text(encoding="utf-8"))
         except RecordError as error:
             said = str(error)
-            if os.path.basename(request.model) in said.partition("\n")[0]:
+            if request.model in said.partition("\n")[0]:
                 raise
             raise RecordError(f"{request.model}: {said}") from None
 
