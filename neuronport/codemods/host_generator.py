@@ -62,10 +62,7 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
 
 def _uses(source: Source, made: ast.Assign, name: str) -> list[ast.keyword]:
     """The keyword arguments a local name is passed as; [] where it is used otherwise."""
-    scope = next(
-        (a for a in source.above(made) if isinstance(a, ast.FunctionDef | ast.AsyncFunctionDef)),
-        source.tree,
-    )
+    scope = source.function(made) or source.tree
     found: list[ast.keyword] = []
     for node in ast.walk(scope):
         if not isinstance(node, ast.Name) or node.id != name or node is made.targets[0]:

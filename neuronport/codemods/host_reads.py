@@ -86,10 +86,7 @@ def _is_term(value: ast.expr, call: ast.Call) -> bool:
 
 def _reads(source: Source, stmt: ast.AugAssign, name: str) -> list[ast.Name] | None:
     """Where the total is read; None: more happens to it than can be followed."""
-    function = next(
-        (a for a in source.above(stmt) if isinstance(a, ast.FunctionDef | ast.AsyncFunctionDef)),
-        None,
-    )
+    function = source.function(stmt)
     if function is None or not any(isinstance(a, ast.For | ast.While) for a in source.above(stmt)):
         return None
     begun = False

@@ -156,10 +156,7 @@ def _named(
         name, left = target, source.span(target)
     else:
         return None
-    scope = next(
-        (a for a in source.above(stmt) if isinstance(a, ast.FunctionDef | ast.AsyncFunctionDef)),
-        None,
-    )
+    scope = source.function(stmt)
     if not isinstance(name, ast.Name) or scope is None:
         return None
     edits = [Edit(*left, name.id)] if left != source.span(name) else []

@@ -20,7 +20,7 @@ from neuronport.codemods.engine import patterns
 from neuronport.codemods.engine.counts import bare, count_for
 from neuronport.codemods.engine.model import Change, Left
 from neuronport.codemods.engine.project import Project
-from neuronport.codemods.engine.shapes import definition, in_text
+from neuronport.codemods.engine.shapes import bound_between, definition, in_text
 from neuronport.codemods.engine.source import Source
 from neuronport.findings import Finding, FixSafety
 
@@ -181,7 +181,7 @@ def _below(source: Source, index: ast.expr, at: ast.Call) -> str:
         number = -1 if name in ("topk", "sort", "argsort") else None
     else:
         number = _integer(dim)
-    if number is None or _bound_after(source, tensor, made, at):
+    if number is None or bound_between(source, tensor, made, at):
         return ""
     return f"{source.text_of(tensor)}.shape[{number}]"
 
@@ -258,7 +258,7 @@ def _total(source: Source, counts: ast.expr, at: ast.Call) -> str:
         if not _is_simple(size.elts[0]) or not _is_simple(count):
             return ""
         names = [n for part in (size, count) for n in ast.walk(part) if isinstance(n, ast.Name)]
-        if any(_bound_after(source, n, made, at) for n in names):
+        if any(bound_between(source, n, made, at) for n in names):
             return ""
         return f"{source.text_of(size.elts[0])} * {source.text_of(count)}"
     return ""
@@ -280,16 +280,3 @@ def _is_simple(node: ast.expr) -> bool:
     if isinstance(node, ast.Attribute):
         return _is_simple(node.value)
     return isinstance(node, ast.Name) or _integer(node) is not None
-
-
-def _bound_after(source: Source, node: ast.expr, made: ast.AST, at: ast.AST) -> bool:
-    """Whether the name an expression begins with is bound anew before it would be read again."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    scope = next((a for a in source.above(at) if isinstance(a, ast.FunctionDef)), source.tree)
-    return any(
-        isinstance(n, ast.Name)
-        and n.id in names
-        and not isinstance(n.ctx, ast.Load)
-        and made.lineno <= n.lineno <= at.lineno  # type: ignore[attr-defined]
-        for n in ast.walk(scope)
-    )

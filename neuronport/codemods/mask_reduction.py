@@ -17,7 +17,13 @@ from typing import Any
 from neuronport.codemods.engine import patterns
 from neuronport.codemods.engine.model import TORCH, Change, Edit, Left, seam
 from neuronport.codemods.engine.project import Project
-from neuronport.codemods.engine.shapes import definition, in_text, is_truth, same_shape
+from neuronport.codemods.engine.shapes import (
+    bound_between,
+    definition,
+    in_text,
+    is_truth,
+    same_shape,
+)
 from neuronport.codemods.engine.source import Source
 from neuronport.findings import Finding, FixSafety
 
@@ -175,7 +181,7 @@ def _masked_loss(finding: Finding, source: Source, node: ast.Subscript) -> Chang
         or not _is_flat(labels.value, 1)
         or ast.dump(scores.slice) != ast.dump(mask)
         or not is_truth(source, mask, source.statement(scores))
-        or _changes_between(source, mask, scores, call)
+        or bound_between(source, mask, scores, call)
     ):
         return None
     _, a = source.span(scores.value)
@@ -251,19 +257,6 @@ def _ignored(source: Source, call: ast.Call) -> str | None:
         return None
     word = patterns.keyword(made, "ignore_index")
     return source.text_of(word.value) if word is not None else "-100"
-
-
-def _changes_between(source: Source, mask: ast.expr, node: ast.expr, call: ast.Call) -> bool:
-    """Whether what a mask is made of is bound anew between a selection and the loss."""
-    names = {n.id for n in ast.walk(mask) if isinstance(n, ast.Name)}
-    scope = next((a for a in source.above(call) if isinstance(a, ast.FunctionDef)), source.tree)
-    return any(
-        isinstance(n, ast.Name)
-        and n.id in names
-        and not isinstance(n.ctx, ast.Load)
-        and node.lineno <= n.lineno <= call.lineno
-        for n in ast.walk(scope)
-    )
 
 
 def _is_flat(node: ast.expr, dimensions: int) -> bool:

@@ -37,8 +37,7 @@ class Summary:
         "stars",
     )
 
-    # Not ``dict`` and ``list``: a summary that tells what of it is consulted has others, which
-    # compiled code must not see through.
+    # No more than mappings and sequences: a summary that tells what of it is consulted has others.
     exports: Mapping[str, Value]
     functions: Mapping[str, Function]
     classes: Mapping[str, Class]

@@ -1,5 +1,4 @@
-"""Nesting is bounded by a number of its own: what the interpreter allows is not what compiled code
-survives."""
+"""Nesting is bounded by a number of its own, the same under every interpreter."""
 
 from __future__ import annotations
 

@@ -130,6 +130,21 @@ def _scope(source: Source, node: ast.AST) -> ast.AST:
     return source.tree
 
 
+def bound_between(
+    source: Source, node: ast.AST, first: ast.expr | ast.stmt, last: ast.expr | ast.stmt
+) -> bool:
+    """Whether a name that an expression is made of is bound anew from one place to another."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    scope = next((a for a in source.above(last) if isinstance(a, ast.FunctionDef)), source.tree)
+    return any(
+        isinstance(n, ast.Name)
+        and n.id in names
+        and not isinstance(n.ctx, ast.Load)
+        and first.lineno <= n.lineno <= last.lineno
+        for n in ast.walk(scope)
+    )
+
+
 def in_text(source: Source, node: ast.AST) -> bool:
     """Whether an expression stands in an f-string, where older Pythons give no true position."""
     return any(isinstance(above, ast.JoinedStr) for above in source.above(node))

@@ -202,6 +202,11 @@ class Source:
             yield above
             above = self._parents.get(above)
 
+    def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The innermost function that a node is in."""
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef
+        return next((a for a in self.above(node) if isinstance(a, kinds)), None)
+
     def statement(self, node: ast.AST) -> ast.stmt | None:
         while node is not None and not isinstance(node, ast.stmt):
             node = self._parents.get(node)  # type: ignore[assignment]

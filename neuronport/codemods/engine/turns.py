@@ -130,7 +130,7 @@ class _Found:
                     and [ast.dump(t) for t in stmt.targets]
                     == [ast.dump(ast.Name(angle.id, ast.Store()))]
                 ):
-                    scope = _function(source, call) or source.tree
+                    scope = source.function(call) or source.tree
                     self.before.setdefault(scope, {})[angle.id] = stmt.lineno
 
     def _spread(self, source: Source) -> None:
@@ -141,7 +141,7 @@ class _Found:
                     for target in targets:
                         self._carry(target)
             elif isinstance(node, ast.Return) and node.value is not None:
-                function = _function(source, node)
+                function = source.function(node)
                 if function is not None and self.is_angle(source, node.value):
                     self.makers.add(function.name)
             elif isinstance(node, ast.Call):
@@ -263,7 +263,7 @@ class _Found:
 
     def _is_before(self, source: Source, name: ast.Name) -> bool:
         """Whether a name is not yet the table: ``f = torch.polar(torch.ones_like(f), f)``."""
-        scope = _function(source, name) or source.tree
+        scope = source.function(name) or source.tree
         line = self.before.get(scope, {}).get(name.id)
         if line is None:
             return False
@@ -318,7 +318,7 @@ class _Found:
 
     def _name_pairs(self, source: Source, stmt: ast.Assign) -> None:
         target = stmt.targets[0]
-        scope = _function(source, stmt)
+        scope = source.function(stmt)
         if len(stmt.targets) != 1 or not isinstance(target, ast.Name) or scope is None:
             raise _Unclear("complex numbers are kept elsewhere than in a local name")
         if target.id in self.carriers:
@@ -343,7 +343,7 @@ class _Found:
             return self._factors(source, node) is not None
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
             return False
-        scope = _function(source, node)
+        scope = source.function(node)
         lines = self.pairs.get(scope, {}).get(node.id, ()) if scope is not None else ()
         return any(first < node.lineno <= last for first, last in lines)
 
@@ -393,7 +393,7 @@ class _Found:
         if isinstance(pairs, ast.BinOp):
             raise _Unclear("a product of a product")
         assert isinstance(pairs, ast.Name)
-        scope = _function(source, pairs)
+        scope = source.function(pairs)
         best: ast.AST | None = None
         for node in ast.walk(scope or source.tree):
             if (
@@ -652,7 +652,3 @@ def _last(node: ast.expr) -> str:
     if isinstance(node, ast.Call):
         return _last(node.func)
     return _last(node.value) if isinstance(node, ast.Subscript) else ""
-
-
-def _function(source: Source, node: ast.AST) -> _Function | None:
-    return next((a for a in source.above(node) if isinstance(a, _Function)), None)
