@@ -65,7 +65,7 @@ def _left(left: list[Left]) -> Iterator[str]:
             yield f"      - {way}"
     if len(kinds) > _KINDS:
         rest = sum(len(items) for items in list(kinds.values())[_KINDS:])
-        yield f"  … and {rest} more of {len(kinds) - _KINDS} kinds; --format json lists all"
+        yield f"  … and {rest} more of {_count(len(kinds) - _KINDS, 'kind')}; --format json lists all"
 
 
 def _count(number: int, word: str) -> str:
