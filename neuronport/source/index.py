@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from neuronport.readers.python.facts import Class, Function, Value, module_id
@@ -41,8 +40,7 @@ class TreeIndex:
 
     def __init__(self, frozen: Mapping[str, tuple[bytes, bytes]], modules: Modules) -> None:
         self._frozen = frozen
-        self._names: Collection[str] = frozenset(frozen)
-        """Of all modules of the tree."""
+        self._present = frozenset(frozen)
         self._modules = modules
         self._thawed: dict[str, Summary] = {}
         self._before: dict[str, Summary] = {}
@@ -54,6 +52,7 @@ class TreeIndex:
         self._rows: dict[str, list[tuple[str, bytes]]] = {}
         self._ancestors: dict[str, list[str]] = {}
         self._starred: dict[tuple[str, str], dict[str, str]] = {}
+        self._called: dict[str, list[tuple[str, int]]] | None = None
         self._calls_of: dict[str, list[Call]] = {}
         self._answers_to: dict[tuple[str, str], Any] = {}
 
@@ -75,6 +74,12 @@ class TreeIndex:
     def _thaw(self, name: str) -> Summary | None:
         frozen = self._summary(name)
         return None if frozen is None else Summary.thaw(frozen)
+
+    def _names(self) -> Iterable[str]:
+        return self._frozen
+
+    def _has(self, name: str) -> bool:
+        return name in self._present
 
     def _summary(self, name: str) -> bytes | None:
         frozen = self._frozen.get(name)
@@ -102,7 +107,7 @@ class TreeIndex:
     def _cut(self, dotted: str) -> tuple[str, str] | None:
         head, rest = dotted, ""
         while head:
-            if head in self._names:
+            if self._has(head):
                 return head, rest
             head, _, last = head.rpartition(".")
             rest = f"{last}.{rest}" if rest else last
@@ -235,11 +240,16 @@ class TreeIndex:
         cls = module.classes.get(f"{module.module}.{rest}")
         return (module, cls) if cls is not None else None
 
-    @cached_property
+    @property
     def _callers(self) -> dict[str, list[tuple[str, int]]]:
         """Callee → where it is called: module and position in its calls."""
+        if self._called is None:
+            self._called = self._find_callers()
+        return self._called
+
+    def _find_callers(self) -> dict[str, list[tuple[str, int]]]:
         result: dict[str, list[tuple[str, int]]] = {}
-        for name in sorted(self._names):
+        for name in sorted(self._names()):
             for i, callee in self._edges(name, self._call_rows(name)):
                 result.setdefault(callee, []).append((name, i))
         return result

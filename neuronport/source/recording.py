@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import marshal
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from neuronport.audit_cache.store import digest
@@ -85,7 +84,6 @@ class RecordingIndex(TreeIndex):
         kept: Kept,
     ) -> None:
         super().__init__(frozen, modules)
-        self._names = digests
         self.digests = digests
         """Of all that is known of every module of the tree, those not in ``frozen`` too."""
         self._kept = kept
@@ -97,6 +95,12 @@ class RecordingIndex(TreeIndex):
         self._calls_at: dict[tuple[str, int], bytes] = {}
 
     # ---- what was not read in this run --------------------------------------------------------------
+
+    def _names(self) -> Iterable[str]:
+        return self.digests
+
+    def _has(self, name: str) -> bool:
+        return name in self.digests
 
     def _thaw(self, name: str) -> Summary | None:
         if name not in self.digests:
@@ -307,8 +311,7 @@ class RecordingIndex(TreeIndex):
 
     # ---- who calls what -----------------------------------------------------------------------------
 
-    @cached_property
-    def _callers(self) -> dict[str, list[tuple[str, int]]]:
+    def _find_callers(self) -> dict[str, list[tuple[str, int]]]:
         result: dict[str, list[tuple[str, int]]] = {}
         outer = self._asked
         for name in sorted(self.digests):

@@ -37,7 +37,8 @@ class Summary:
         "stars",
     )
 
-    # No more than mappings and sequences: a summary that tells what of it is consulted has others.
+    # Not ``dict`` and ``list``: a summary that tells what of it is consulted has others, which
+    # compiled code must not see through.
     exports: Mapping[str, Value]
     functions: Mapping[str, Function]
     classes: Mapping[str, Class]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, TypeVar
 
 from neuronport.findings import Confidence, Related
@@ -50,7 +49,7 @@ class ModuleView:
         self._known: dict[str, Any] = {}
 
     def once(self, name: str, find: Callable[[], _T]) -> _T:
-        """What a detector finds of the whole module, under a name: looked for when it first asks."""
+        """What is found of the whole module under a name: looked for when it is first asked for."""
         known: _T | None = self._known.get(name)
         if known is None:
             known = self._known[name] = find()
@@ -72,8 +71,11 @@ class ModuleView:
         """Whether the module imports a package, itself or through a module of the tree."""
         return package in self._packages
 
-    @cached_property
+    @property
     def _packages(self) -> frozenset[str]:
+        return self.once("packages", self._find_packages)
+
+    def _find_packages(self) -> frozenset[str]:
         found: set[str] = set()
         for event in self.facts.events:
             if event.kind == "import":
@@ -85,44 +87,59 @@ class ModuleView:
                         found |= inner[0].packages()
         return frozenset(found)
 
-    @cached_property
+    @property
     def tests(self) -> dict[int, list[Event]]:
         """What is tested, by line."""
+        return self.once("tests", self._find_tests)
+
+    def _find_tests(self) -> dict[int, list[Event]]:
         found: dict[int, list[Event]] = {}
         for event in self.facts.events:
             if event.kind == "test":
                 found.setdefault(event.span.line, []).append(event)
         return found
 
-    @cached_property
+    @property
     def events_at(self) -> dict[int, list[Event]]:
         """Attributes that are read or set, by line."""
+        return self.once("events_at", self._find_events_at)
+
+    def _find_events_at(self) -> dict[int, list[Event]]:
         found: dict[int, list[Event]] = {}
         for event in self.facts.events:
             if event.kind == "attr":
                 found.setdefault(event.at[0], []).append(event)
         return found
 
-    @cached_property
+    @property
     def calls_at(self) -> dict[int, list[Event]]:
         """Calls with arguments, by line."""
+        return self.once("calls_at", self._find_calls_at)
+
+    def _find_calls_at(self) -> dict[int, list[Event]]:
         found: dict[int, list[Event]] = {}
         for event in self.facts.events:
             if event.args or event.kwargs:
                 found.setdefault(event.at[0], []).append(event)
         return found
 
-    @cached_property
+    @property
     def guards_at(self) -> dict[int, list[int]]:
         """Conditions by the line of their test; indices into ``ModuleFacts.guards``."""
+        return self.once("guards_at", self._find_guards_at)
+
+    def _find_guards_at(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
         for i, guard in enumerate(self.facts.guards):
             found.setdefault(guard.line, []).append(i)
         return found
 
-    @cached_property
+    @property
     def choosing(self) -> frozenset[int]:
         """The guards under which a device is chosen."""
+        return self.once("choosing", self._find_choosing)
+
+    def _find_choosing(self) -> frozenset[int]:
         return decided.choosing(self.facts)
 
     def hot(self, event: Event) -> str:

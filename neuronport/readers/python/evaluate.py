@@ -36,7 +36,7 @@ _MAX_TEXT = 400
 _MAX_JOIN = 8
 _MAX_ARGS = 16
 _MAX_NESTING = 900
-"""A person writes far less; a number of its own, so that it is the same under every interpreter."""
+"""A person writes far less; the interpreter's own limit is not that of compiled code."""
 _OPS: dict[type, str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
