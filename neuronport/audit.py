@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import gc
-import marshal
 import os
 import shutil
 import sys
@@ -103,7 +102,8 @@ class Rest(NamedTuple):
     path: str
     key: bytes
     facts: Kept
-    """Empty: they are in the cache."""
+    """Empty: they and the summary are in the cache."""
+    summary: Kept
 
 
 class Tree:
@@ -117,8 +117,8 @@ class Tree:
         """Module → key of its file in the cache."""
         self.digests: dict[str, bytes] = {}
         """Module → digest of its summary and calls."""
-        self.facts: dict[str, Kept] | None = None
-        """Path → facts, for whoever asks for them by a dict here: then what they and the summaries are
+        self.facts: dict[str, tuple[Kept, Kept]] | None = None
+        """Path → facts and summary, for whoever asks for them by a dict here: then what they and the summaries are
         kept in is there until ``close``."""
         self.folder = ""
         """What the spool is in, where it has to go in the end."""
@@ -134,7 +134,7 @@ class Tree:
         """Take in a file; of two with the same module id (a stub beside it) the first by path,
         in whatever order they come."""
         if self.facts is not None and read.facts:
-            self.facts[read.path] = read.facts
+            self.facts[read.path] = (read.facts, read.summary)
         if self._takes(read.module, read.path):
             self.fresh[read.module] = (read.summary, read.calls)
             self.keys[read.module] = read.key
@@ -262,10 +262,10 @@ class PythonAuditor:
         self.part.looked_at += 1
         frozen = b""
         if facts.events or facts.comments:
-            frozen = marshal.dumps(facts.freeze())
+            frozen = facts.freeze()
         summary = Summary(facts)
         frozen_summary = summary.freeze()
-        calls = summary.freeze_calls(training_loops(facts))
+        calls = summary.freeze_calls(facts.calls, training_loops(facts))
         digest = b""
         if memory is not None:
             digest = summary.digest(calls)
@@ -299,7 +299,7 @@ class PythonAuditor:
         for path, key in sorted(self._recalled.items()):
             judged = self.memory.judged(key, self._by_path[path], index)
             if judged is None:
-                rest.append(Rest(path, key, b""))
+                rest.append(Rest(path, key, b"", b""))
                 continue
             self._add(judged, path)
             progress()
@@ -314,17 +314,27 @@ class PythonAuditor:
     def judge_all(self, tree: Tree, progress: Callable[[], None], rest: Iterable[Rest]) -> Part:
         """Judge the files of ``rest``."""
         judge = Judge(self.book, self.targets, self._index(tree))
-        for path, key, kept in rest:
+        for path, key, kept, kept_summary in rest:
             self._keys[path] = key
             if kept:
                 frozen = tree.spool.get(kept)
+                summary = self._own(path, judge.index) or Summary.thaw(tree.spool.get(kept_summary))
             else:
                 assert self.memory is not None
-                frozen = self.memory.facts(key)
-            facts = ModuleFacts.thaw(marshal.loads(frozen))
-            self._judge(judge, self._by_path[path], facts)
+                frozen, frozen_summary = self.memory.facts(key)
+                summary = Summary.thaw(frozen_summary)
+            facts = ModuleFacts.thaw(frozen, summary)
+            self._judge(judge, self._by_path[path], facts, summary)
             progress()
         return self.part
+
+    def _own(self, path: str, index: TreeIndex) -> Summary | None:
+        """The summary that others get of a file, too; None: they get another (of a stub beside it),
+        or what is consulted of it is not to be told."""
+        if self.memory is not None:
+            return None
+        summary = index.module(module_id(path))
+        return summary if summary is not None and summary.path == path else None
 
     def _index(self, tree: Tree) -> TreeIndex:
         if self._made is None or self._made[0] is not tree:
@@ -338,9 +348,11 @@ class PythonAuditor:
             self._made = (tree, index)
         return self._made[1]
 
-    def _judge(self, judge: Judge, file: SourceFile, facts: ModuleFacts) -> None:
+    def _judge(
+        self, judge: Judge, file: SourceFile, facts: ModuleFacts, summary: Summary
+    ) -> None:
         try:
-            self._judge_one(judge, file, facts)
+            self._judge_one(judge, file, facts, summary)
         except Damaged:
             raise
         except Exception as error:
@@ -354,13 +366,15 @@ class PythonAuditor:
                 f"a fault in neuronport ({type(error).__name__}: {error}); please report it",
             )
 
-    def _judge_one(self, judge: Judge, file: SourceFile, facts: ModuleFacts) -> None:
+    def _judge_one(
+        self, judge: Judge, file: SourceFile, facts: ModuleFacts, summary: Summary
+    ) -> None:
         path = file.path
         index = judge.index
         if isinstance(index, RecordingIndex):
             index.start()
         lines = _LazyLines(file)
-        findings, references = judge.module(facts, lines, file.role)
+        findings, references = judge.module(facts, summary, lines, file.role)
         marks = [Suppression(*mark) for mark in facts.comments]
         shown, hidden, unused = apply(findings, marks)
         judged = Judged(
@@ -444,7 +458,7 @@ def quiet_interpreter() -> None:
 def to_judge(read: Read) -> Iterator[Rest]:
     """What is to be judged of a file that was read; perhaps nothing."""
     if read.facts:
-        yield Rest(read.path, read.key, read.facts)
+        yield Rest(read.path, read.key, read.facts, read.summary)
 
 
 def by_path(rest: list[Rest]) -> Iterator[Rest]:

@@ -209,7 +209,7 @@ class _Pool:
                 dict(sorted(tree.fresh.items())),
                 tree.keys,
                 tree.digests,
-                [(place[r.path], r.key, r.facts) for r in rest],
+                [(place[r.path], r.key, r.facts, r.summary) for r in rest],
             )
             frozen = marshal.dumps(plain)
             if self.store is not None:
@@ -343,9 +343,9 @@ def _work(
                 if not taken:
                     return
                 for i in taken:
-                    place, key, facts = rest[i]
+                    place, key, facts, summary = rest[i]
                     owner[place] = number
-                    yield Rest(files[place].path, key, facts)
+                    yield Rest(files[place].path, key, facts, summary)
 
         part = auditor.judge_all(tree, lambda: connection.send(("judge",)), from_an_end())
         if memory is not None:

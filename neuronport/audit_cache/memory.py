@@ -110,8 +110,9 @@ class Memory:
         self.store.put(head.key, "calls", frozen_calls)
         self.store.put(head.key, "read", marshal.dumps(tuple(head[1:])))
 
-    def facts(self, key: bytes) -> bytes:
-        return self._blob(key, "facts")
+    def facts(self, key: bytes) -> tuple[bytes, bytes]:
+        """Of a file, with its summary."""
+        return self._blob(key, "facts"), self._blob(key, "summary")
 
     def summary(self, module: str) -> bytes:
         return self._blob(self.keys[module], "summary")

@@ -32,6 +32,7 @@ from neuronport.source.decided import Decided
 from neuronport.source.hot import SELDOM
 from neuronport.source.index import TreeIndex
 from neuronport.source.reach import Reach, reaches
+from neuronport.source.summary import Summary
 from neuronport.source.view import ModuleView
 from neuronport.targets import Target
 
@@ -84,12 +85,12 @@ class Judge:
         return False
 
     def module(
-        self, facts: ModuleFacts, lines: Sequence[str], role: Role
+        self, facts: ModuleFacts, summary: Summary, lines: Sequence[str], role: Role
     ) -> tuple[list[Finding], list[Finding]]:
         """The findings and the references of one module; ``lines`` are its decoded lines."""
-        view = ModuleView(facts, self.index, self.missing, self._paths)
+        view = ModuleView(facts, summary, self.index, self.missing, self._paths)
         found: dict[tuple[Span, str], Finding] = {}
-        canonical, listeners, summary = self.index.canonical, self._listeners, view.summary
+        canonical, listeners = self.index.canonical, self._listeners
         route = self._route
         for event in facts.events:
             name = event.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from neuronport.readers.python.facts import ModuleFacts
+from neuronport.readers.python.facts import MODULE_BODY, ModuleFacts
 from neuronport.source.index import TreeIndex
 from neuronport.source.kinds import Kinds
 from neuronport.source.summary import Summary
@@ -111,14 +111,8 @@ class Hot:
         if info.kind == "function" and not _GENERATING.search(info.qualname):
             return False
         where = self.facts.loops[loop]
-        function = self.facts.functions.get(
-            f"{self.facts.module}.{info.qualname}"
-            if info.qualname
-            else f"{self.facts.module}.<module>"
-        )
-        if function is None:
-            return False
-        for callee, _args, _kwargs, line, *_ in function.calls:
+        caller = f"{self.facts.module}.{info.qualname or MODULE_BODY}"
+        for callee, _args, _kwargs, line, *_ in self.facts.calls.get(caller, ()):
             if (
                 where.line <= line <= where.end_line
                 and callee is not None

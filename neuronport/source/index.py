@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from neuronport.readers.python.facts import Class, Function, Value, module_id
@@ -49,7 +49,7 @@ class TreeIndex:
         self._found: dict[tuple[str, str], str | None] = {}
         self.heads = import_heads(modules)
         self._split: dict[str, tuple[str, str] | None] = {}
-        self._rows: dict[str, list[tuple[str, bytes]]] = {}
+        self._rows: dict[str, list[bytes]] = {}
         self._ancestors: dict[str, list[str]] = {}
         self._starred: dict[tuple[str, str], dict[str, str]] = {}
         self._called: dict[str, list[tuple[str, int]]] | None = None
@@ -250,16 +250,21 @@ class TreeIndex:
     def _find_callers(self) -> dict[str, list[tuple[str, int]]]:
         result: dict[str, list[tuple[str, int]]] = {}
         for name in sorted(self._names()):
-            for i, callee in self._edges(name, self._call_rows(name)):
-                result.setdefault(callee, []).append((name, i))
+            frozen = self._calls(name)
+            if frozen:
+                for i, callee in self._edges(name, marshal.loads(frozen)[0]):
+                    result.setdefault(callee, []).append((name, i))
         return result
 
-    def _edges(self, module: str, calls: Iterable[Any]) -> Iterator[tuple[int, str]]:
+    def _edges(self, module: str, called: Mapping[str, list[int]]) -> list[tuple[int, str]]:
         """Which of a module's calls are of something in the tree, and of what."""
-        for i, row in enumerate(calls):
-            callee = self.method_home(self.canonical_in(row[0], module))
+        edges: list[tuple[int, str]] = []
+        for name, places in called.items():
+            callee = self.method_home(self.canonical_in(name, module))
             if callee[:1] == "@":
-                yield i, callee
+                edges += [(i, callee) for i in places]
+        edges.sort()
+        return edges
 
     def canonical_in(self, dotted: str, module: str) -> str:
         """``canonical`` for a name used in the module with this id."""
@@ -277,15 +282,14 @@ class TreeIndex:
 
     def callers(self, dotted: str, most: int = MOST_CALLERS) -> list[Call]:
         """The calls in the tree of a function of the tree, the first of them."""
+        places = self._callers.get(dotted, ())
         known = self._calls_of.get(dotted)
         if known is None:
-            known = []
-            for module, i in self._callers.get(dotted, ())[:MOST_CALLERS]:
-                row = marshal.loads(self._call_rows(module)[i][1])
-                known.append(Call(module, *row))
             if len(self._calls_of) >= _KEPT_CALLS:
                 self._calls_of.clear()
-            self._calls_of[dotted] = known
+            known = self._calls_of[dotted] = []
+        for module, i in places[len(known) : min(most, MOST_CALLERS)]:
+            known.append(Call(module, *marshal.loads(self._call_rows(module)[i])))
         return known[:most]
 
     def answer(self, question: str, dotted: str, find: Callable[[str], _T]) -> _T:
@@ -297,14 +301,14 @@ class TreeIndex:
         answer: _T = self._answers_to[key]
         return answer
 
-    def _call_rows(self, module: str) -> list[tuple[str, bytes]]:
-        """The name of what is called, and the call, frozen."""
+    def _call_rows(self, module: str) -> list[bytes]:
+        """The calls of a module, each frozen."""
         rows = self._rows.get(module)
         if rows is None:
             if len(self._rows) > _KEPT_ROWS:
                 self._rows.clear()
             frozen = self._calls(module)
-            rows = self._rows[module] = marshal.loads(frozen) if frozen else []
+            rows = self._rows[module] = marshal.loads(marshal.loads(frozen)[1]) if frozen else []
         return rows
 
     def ancestors(self, dotted: str) -> list[str]:

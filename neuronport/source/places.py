@@ -72,7 +72,7 @@ def on_device(value: Value, view: ModuleView) -> bool:
         current = pending.pop()
         for atom in view.follow(current):
             inner = atom.value
-            if inner is None or atom.module is not view.summary:
+            if inner is None or atom.module != view.summary:
                 continue
             if inner[0] == "call" and inner[1] is not None:
                 if _moves(inner, view):

@@ -327,10 +327,11 @@ class RecordingIndex(TreeIndex):
     def _made_edges(self, name: str) -> Edges:
         self._asked = Asked()
         blob = self._calls(name)
-        calls = marshal.loads(blob) if blob else []
+        called, frozen_calls = marshal.loads(blob) if blob else ({}, b"")
+        calls = marshal.loads(frozen_calls) if frozen_calls else []
         rows = []
-        for i, callee in self._edges(name, calls):
-            caller, args, kwargs, line, hot, guards = marshal.loads(calls[i][1])
+        for i, callee in self._edges(name, called):
+            caller, args, kwargs, line, hot, guards = marshal.loads(calls[i])
             module = self._watched(name)
             conditions = tuple(
                 (g.test, g.polarity, g.kind) for g in (module.guards[n] for n in guards)

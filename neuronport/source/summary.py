@@ -12,12 +12,14 @@ from neuronport.readers.python.facts import (
     Class,
     Definition,
     Function,
+    FunctionCall,
     Guard,
     ModuleFacts,
     Scope,
     Value,
     made,
 )
+from neuronport.source.frozen import Named, Numbered
 
 
 class Summary:
@@ -43,6 +45,8 @@ class Summary:
     functions: Mapping[str, Function]
     classes: Mapping[str, Class]
     definitions: Sequence[Definition]
+    scopes: Sequence[Scope]
+    guards: Sequence[Guard]
     _frozen: dict[str, bytes]
     """What has not been asked for yet; most that ask want no more than the exports."""
     _used: set[str]
@@ -81,14 +85,16 @@ class Summary:
         }
 
     def freeze(self) -> bytes:
-        path, module, exports, stars, *rest = self._plain()
-        return marshal.dumps((path, module, exports, stars, [marshal.dumps(part) for part in rest]))
+        path, module, exports, stars, *parts = self._plain()
+        frozen = [freeze(part) for (freeze, _), part in zip(_PARTS.values(), parts, strict=True)]
+        return marshal.dumps((path, module, exports, stars, frozen))
 
     def digest(self, calls: bytes) -> bytes:
         """Of all that others may ask, with the frozen calls; what is frozen may be other bytes for
         the same."""
-        rows = marshal.loads(calls) if calls else []
-        return hashlib.sha256(marshal.dumps((self._plain(), rows), 2)).digest()
+        names, rows = marshal.loads(calls) if calls else ({}, b"")
+        plain = (self._plain(), names, marshal.loads(rows) if rows else [])
+        return hashlib.sha256(marshal.dumps(plain, 2)).digest()
 
     def _plain(self) -> tuple[Any, ...]:
         return (
@@ -96,53 +102,58 @@ class Summary:
             self.module,
             self.exports,
             self.stars,
-            # Where a body ends is not for others, or they would depend on every line of it.
-            {k: (*v[:6], (), 0, v[8]) for k, v in self.functions.items()},
-            {k: (*v[:5], 0) for k, v in self.classes.items()},
+            {k: tuple(v) for k, v in self.functions.items()},
+            {k: tuple(v) for k, v in self.classes.items()},
             self.definitions,
             [tuple(v) for v in self.scopes],
             [tuple(v) for v in self.guards],
         )
 
-    def freeze_calls(self, hot_loops: Mapping[int, str]) -> bytes:
-        """Who calls what in this module; apart, because only some questions need it."""
-        rows = []
-        for caller, function in self.functions.items():
-            for callee, args, kwargs, line, loops, guards in function.calls:
+    def freeze_calls(
+        self, calls: Mapping[str, tuple[FunctionCall, ...]], hot_loops: Mapping[int, str]
+    ) -> bytes:
+        """Who calls what in this module; apart, because only some questions need it. First the names
+        that are called, with the positions of their calls; then the calls, as a part of its own."""
+        names: dict[str, list[int]] = {}
+        rows: list[bytes] = []
+        for caller, called in calls.items():
+            for callee, args, kwargs, line, loops, guards in called:
                 name = _callee_name(callee, self)
                 if name:
                     hot = min((hot_loops[i] for i in loops if i in hot_loops), default="")
                     if hot and any(_is_periodic(self.guards[i].test) for i in guards):
                         hot += "?"
                     row = (caller.partition("#")[0], args, kwargs, line, hot, guards)
+                    names.setdefault(name, []).append(len(rows))
                     # Version 2: the same bytes for the same, so that they may be compared.
-                    rows.append((name, marshal.dumps(row, 2)))
-        return marshal.dumps(rows) if rows else b""
+                    rows.append(marshal.dumps(row, 2))
+        return marshal.dumps((names, marshal.dumps(rows))) if rows else b""
 
     @classmethod
     def thaw(cls, frozen: bytes) -> Self:
         self = cls.__new__(cls)
         self.path, self.module, self.exports, self.stars, parts = marshal.loads(frozen)
-        self._frozen = dict(zip(_THAW, parts, strict=True))
+        self._frozen = dict(zip(_PARTS, parts, strict=True))
         return self
 
     def __getattr__(self, name: str) -> Any:
-        thaw = _THAW.get(name)
-        if thaw is None:
+        part = _PARTS.get(name)
+        if part is None:
             raise AttributeError(name)
-        part = thaw(marshal.loads(self._frozen.pop(name)))
-        setattr(self, name, part)
-        return part
+        thawed = part[1](self._frozen.pop(name))
+        setattr(self, name, thawed)
+        return thawed
 
 
-_THAW: Mapping[str, Callable[[Any], Any]] = {
-    "functions": lambda part: dict(zip(part, made(Function, part.values()), strict=True)),
-    "classes": lambda part: dict(zip(part, made(Class, part.values()), strict=True)),
-    "definitions": partial(made, Definition),
-    "scopes": partial(made, Scope),
-    "guards": partial(made, Guard),
+_PARTS: Mapping[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = {
+    "functions": (Named.freeze, partial(Named, form=Function)),
+    "classes": (Named.freeze, partial(Named, form=Class)),
+    "definitions": (Numbered.freeze, partial(Numbered, form=Definition)),
+    "scopes": (marshal.dumps, lambda part: made(Scope, marshal.loads(part))),
+    "guards": (Numbered.freeze, partial(Numbered, form=Guard)),
 }
-"""The parts of a summary that are thawed when they are asked for, in the order of ``_plain``."""
+"""The parts of a summary that are thawed when they are asked for, in the order of ``_plain``: how
+they are frozen and thawed."""
 
 
 def _is_periodic(test: Value, depth: int = 0) -> bool:

@@ -28,13 +28,14 @@ class ModuleView:
     def __init__(
         self,
         facts: ModuleFacts,
+        summary: Summary,
         index: TreeIndex,
         missing: Callable[[str], bool],
         paths: frozenset[str] = frozenset(),
     ) -> None:
         self.facts = facts
         self.index = index
-        self.summary = Summary(facts)
+        self.summary = summary
         self.resolver = Resolver(index)
         self.kinds = Kinds(self.resolver)
         self.kinds.tensor_params = tensor_params(facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from neuronport.readers.python.facts import Class, Definition, Function
@@ -75,14 +75,7 @@ class Watched(Summary):
         if kind == "definition":
             part = _Numbered(part, kind, note)
         elif kind == "class":
-            part = _Entries(
-                {
-                    key: cls._replace(attributes=_Entries(cls.attributes, f"attribute {key}", note))
-                    for key, cls in part.items()
-                },
-                kind,
-                note,
-            )
+            part = _Classes(part, kind, note)
         else:
             part = _Entries(part, kind, note)
         setattr(self, name, part)
@@ -185,76 +178,100 @@ class Watched(Summary):
         return tuple(plain)
 
 
-class _Entries(dict[str, Any]):
+class _Entries(Mapping[str, Any]):
     """A mapping that tells what of it is consulted."""
 
-    __slots__ = ("kind", "note")
+    __slots__ = ("entries", "kind", "note")
 
     def __init__(self, entries: Mapping[str, Any], kind: str, note: Any) -> None:
-        super().__init__(entries)
+        self.entries = entries
         self.kind = kind
         self.note = note
 
     def __getitem__(self, key: str) -> Any:
         self.note(self.kind, key)
-        return super().__getitem__(key)
+        return self.entries[key]
 
     def get(self, key: str, default: Any = None) -> Any:
         self.note(self.kind, key)
-        return super().get(key, default)
+        return self.entries.get(key, default)
 
     def __contains__(self, key: object) -> bool:
         self.note(self.kind, key)
-        return super().__contains__(key)
+        return key in self.entries
 
     def __iter__(self) -> Iterator[str]:
         self.note(self.kind, ALL)
-        return super().__iter__()
+        return iter(self.entries)
 
     def __len__(self) -> int:
         self.note(self.kind, ALL)
-        return super().__len__()
-
-    def __eq__(self, other: object) -> bool:
-        self.note(self.kind, ALL)
-        return super().__eq__(other)
-
-    __hash__ = None
-
-    def keys(self) -> Any:
-        self.note(self.kind, ALL)
-        return super().keys()
+        return len(self.entries)
 
     def values(self) -> Any:
         self.note(self.kind, ALL)
-        return super().values()
+        return self.entries.values()
 
     def items(self) -> Any:
         self.note(self.kind, ALL)
-        return super().items()
+        return self.entries.items()
 
 
-class _Numbered(list[Any]):
+class _Classes(_Entries):
+    """Likewise, and of each class which of its attributes."""
+
+    __slots__ = ("watched",)
+
+    def __init__(self, entries: Mapping[str, Any], kind: str, note: Any) -> None:
+        super().__init__(entries, kind, note)
+        self.watched: dict[str, Class] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        self.note(self.kind, key)
+        return self._watched(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.note(self.kind, key)
+        return self._watched(key) if key in self.entries else default
+
+    def values(self) -> Any:
+        self.note(self.kind, ALL)
+        return [self._watched(key) for key in self.entries]
+
+    def items(self) -> Any:
+        self.note(self.kind, ALL)
+        return [(key, self._watched(key)) for key in self.entries]
+
+    def _watched(self, key: str) -> Class:
+        found = self.watched.get(key)
+        if found is None:
+            cls = self.entries[key]
+            attributes = _Entries(cls.attributes, f"attribute {key}", self.note)
+            found = self.watched[key] = cls._replace(attributes=attributes)
+        return found
+
+
+class _Numbered(Sequence[Any]):
     """Likewise for what is known by number."""
 
-    __slots__ = ("kind", "note")
+    __slots__ = ("entries", "kind", "note")
 
-    def __init__(self, entries: Iterable[Any], kind: str, note: Any) -> None:
-        super().__init__(entries)
+    def __init__(self, entries: Sequence[Any], kind: str, note: Any) -> None:
+        self.entries = entries
         self.kind = kind
         self.note = note
 
     def __getitem__(self, number: Any) -> Any:
         self.note(self.kind, number if type(number) is int else ALL)
-        return super().__getitem__(number)
+        return self.entries[number]
 
     def __iter__(self) -> Iterator[Any]:
         self.note(self.kind, ALL)
-        return super().__iter__()
+        return iter(self.entries)
 
     def __len__(self) -> int:
         self.note(self.kind, ALL)
-        return super().__len__()
+        return len(self.entries)
 
 
 class Beside(Summary):

@@ -182,9 +182,9 @@ class Work:
             self.read.append(file.path)  # type: ignore[attr-defined]
             return read(auditor, file)  # type: ignore[arg-type]
 
-        def judging(auditor: PythonAuditor, judge_: object, file: object, facts: object) -> None:
+        def judging(auditor: PythonAuditor, judge_: object, file: object, *known: object) -> None:
             self.judged.append(file.path)  # type: ignore[attr-defined]
-            judge(auditor, judge_, file, facts)  # type: ignore[arg-type]
+            judge(auditor, judge_, file, *known)  # type: ignore[arg-type]
 
         monkeypatch.setattr(PythonAuditor, "read", reading)
         monkeypatch.setattr(PythonAuditor, "_judge", judging)

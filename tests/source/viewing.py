@@ -30,7 +30,8 @@ def view_of(folder: Path, code: str) -> ModuleView:
         tree_roots=import_heads(files),
     )
     summary = Summary(facts)
-    frozen = {facts.module: (summary.freeze(), summary.freeze_calls(training_loops(facts)))}
+    frozen = {facts.module: (summary.freeze(), summary.freeze_calls(facts.calls, training_loops(facts)))}
     # As a worker gets them back: the reader leaves events and definitions as plain tuples.
-    facts = ModuleFacts.thaw(facts.freeze())
-    return ModuleView(facts, TreeIndex(frozen, files), lambda dotted: False)
+    summary = Summary.thaw(summary.freeze())
+    facts = ModuleFacts.thaw(facts.freeze(), summary)
+    return ModuleView(facts, summary, TreeIndex(frozen, files), lambda dotted: False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -118,9 +117,11 @@ class Project:
         """Whether a file is no longer what was audited."""
         return _state(self.files[path].absolute) != self._states[path]
 
-    def _view(self, kept: Kept) -> ModuleView:
-        facts = ModuleFacts.thaw(marshal.loads(self._tree.spool.get(kept)))
-        return ModuleView(facts, self.index, self._judge.missing)
+    def _view(self, kept: tuple[Kept, Kept]) -> ModuleView:
+        frozen, frozen_summary = map(self._tree.spool.get, kept)
+        summary = Summary.thaw(frozen_summary)
+        facts = ModuleFacts.thaw(frozen, summary)
+        return ModuleView(facts, summary, self.index, self._judge.missing)
 
     def imported_names(self) -> Mapping[str, Sequence[str]]:
         """For each file, the dotted names its imports at module level bring."""

@@ -87,11 +87,10 @@ def _passed_on(event: Event, view: ModuleView, confidence: Confidence) -> Iterat
     """The model calls of the same loop that get the number: each value makes a graph of its own."""
     scope = view.facts.scopes[view.ctx(event).scope]
     dotted = f"{view.facts.module}.{scope.qualname or '<module>'}"
-    function = view.facts.functions.get(dotted)
     loop = view.facts.loops[view.ctx(event).loops[-1]]
-    if function is None or loop.kind == "comprehension":
+    if loop.kind == "comprehension":
         return
-    for callee, args, kwargs, line, *_ in function.calls:
+    for callee, args, kwargs, line, *_ in view.facts.calls.get(dotted, ()):
         if not event.span.line <= line <= loop.end_line or callee is None:
             continue
         if view.kind(callee).kind != "module":

@@ -154,7 +154,12 @@ class _Reader:
         self.names = interest.names
         self.operands = interest.operands
         self.search = _searcher(interest.strings)
-        self.defs: list[Any] = self.facts.definitions
+        self.defs: list[Any] = []
+        self.functions: dict[str, Function] = {}
+        self.classes: dict[str, Class] = {}
+        self.scopes: list[Scope] = []
+        self.guarded: list[Guard] = []
+        """Every guard of the module; ``guards``: those around what is being read."""
         self.emit: Callable[[Any], None] = self.facts.events.append
         self.env: dict[str, Value] = {}
         self.closures: tuple[dict[str, Value], ...] = ()
@@ -202,24 +207,28 @@ class _Reader:
         return (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
 
     def guard(self, test: Value, polarity: bool, line: int, kind: str) -> int:
-        self.facts.guards.append(_guard((test, polarity, line, kind)))
-        return len(self.facts.guards) - 1
+        self.guarded.append(_guard((test, polarity, line, kind)))
+        return len(self.guarded) - 1
 
     def run(self, tree: ast.Module) -> None:
-        self.facts.scopes.append(Scope("", "module", "", 0, -1))
+        self.scopes.append(Scope("", "module", "", 0, -1))
         self.module_env = self.env
         self.body(tree.body)
         self.drain()
-        self.facts.exports = self.module_env
-        self.facts.functions[f"{self.module}.{MODULE_BODY}"] = Function(
-            1, (), (), None, (), "", tuple(self.calls), self.facts.lines, False
-        )
-        self.facts.stars = tuple(self.stars)
+        facts = self.facts
+        facts.exports = self.module_env
+        facts.definitions, facts.scopes, facts.guards = self.defs, self.scopes, self.guarded
+        facts.functions, facts.classes = self.functions, self.classes
+        name = f"{self.module}.{MODULE_BODY}"
+        self.functions[name] = Function(1, (), (), None, (), "", False)
+        if self.calls:
+            facts.calls[name] = tuple(self.calls)
+        facts.stars = tuple(self.stars)
         for name, attrs in self.attributes.items():
-            cls = self.facts.classes.get(name)
+            cls = self.classes.get(name)
             if cls is not None:
                 found = {k: tuple(v[:_MAX_JOIN]) for k, v in attrs.items()}
-                self.facts.classes[name] = cls._replace(attributes=found)
+                self.classes[name] = cls._replace(attributes=found)
 
     def drain(self) -> None:
         while self.deferred:
@@ -694,7 +703,7 @@ class _Reader:
         )
         guards, parent = around
         qualname = dotted[len(self.module) + 1 :]
-        self.facts.scopes.append(Scope(qualname, "function", owner, node.lineno, parent))
+        self.scopes.append(Scope(qualname, "function", owner, node.lineno, parent))
         env: dict[str, Value] = {}
         for name, _default, _annotation, _kind in params:
             env[name] = ("param", dotted, name)
@@ -708,7 +717,7 @@ class _Reader:
         self.guards, self.loops = guards, ()
         # What was caught around a definition does not catch what its body raises later.
         self.tries = ()
-        self.scope = len(self.facts.scopes) - 1
+        self.scope = len(self.scopes) - 1
         self.qual = dotted
         self.owner = owner
         self.in_class_body = False
@@ -726,16 +735,16 @@ class _Reader:
             return_annotation,
             decorators,
             owner,
-            tuple(self.calls),
-            node.end_lineno,
             self.yields,
         )
         key = dotted
         n = 2
-        while key in self.facts.functions:
+        while key in self.functions:
             key = f"{dotted}#{n}"
             n += 1
-        self.facts.functions[key] = function
+        self.functions[key] = function
+        if self.calls:
+            self.facts.calls[key] = tuple(self.calls)
         self.drain()
         (
             self.env,
@@ -773,19 +782,19 @@ class _Reader:
         saved_guards = self.guards
         outer = self.closures if self.in_class_body else (self.env, *self.closures)
         parent = self.scope
-        self.facts.scopes.append(
+        self.scopes.append(
             Scope(dotted[len(self.module) + 1 :], "class", dotted, node.lineno, parent)
         )
         for decorator in decorators:
             self.guards = (*self.guards, self.guard(decorator, True, node.lineno, "decorator"))
-        self.scope = len(self.facts.scopes) - 1
+        self.scope = len(self.scopes) - 1
         self.env, self.closures, self.qual, self.owner = {}, outer, dotted, dotted
         self.in_class_body = True
         methods = tuple(
             s.name for s in node.body if s.__class__ in (ast.FunctionDef, ast.AsyncFunctionDef)
         )
-        self.facts.classes[dotted] = Class(
-            node.lineno, tuple(bases), {}, methods, decorators, node.end_lineno
+        self.classes[dotted] = Class(
+            node.lineno, tuple(bases), {}, methods, decorators
         )
         self.body(node.body)
         (self.env, self.closures, self.scope, self.qual, self.owner, self.in_class_body) = saved
@@ -1177,8 +1186,8 @@ class _Reader:
         line = next(w.value.lineno for w in node.keywords if w.arg == "default")
         self.defs.append((given["default"], line, name, None, self.scope, ()))
         owner = f"{self.module}.{OPTIONS}"
-        if owner not in self.facts.classes:
-            self.facts.classes[owner] = Class(1, (), {}, (), (), 1)
+        if owner not in self.classes:
+            self.classes[owner] = Class(1, (), {}, (), ())
         self.attribute(owner, key, ("v", len(self.defs) - 1))
 
     def joined(self, node: Any) -> Value:

@@ -38,15 +38,16 @@ Values (``Value``) are symbolic; ``None`` is "not known". The first item is the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import marshal
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 10
+FACTS_FORM = 11
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -223,20 +224,14 @@ class Function(NamedTuple):
     return_annotation: Value
     decorators: tuple[Value, ...]
     owner: str
-    calls: tuple[
-        tuple[
-            Value,
-            tuple[Value, ...],
-            tuple[tuple[str | None, Value], ...],
-            int,
-            tuple[int, ...],
-            tuple[int, ...],
-        ],
-        ...,
-    ]
-    """Calls of what can be in the tree: callee, arguments, keyword arguments, line, loops, guards."""
-    end_line: int
     yields: bool
+
+
+FunctionCall: TypeAlias = (
+    "tuple[Value, tuple[Value, ...], tuple[tuple[str | None, Value], ...], int, tuple[int, ...], "
+    "tuple[int, ...]]"
+)
+"""Callee, arguments, keyword arguments, line, loops, guards."""
 
 
 class Class(NamedTuple):
@@ -246,12 +241,30 @@ class Class(NamedTuple):
     """Every value assigned to ``self.name`` or in the class body."""
     methods: tuple[str, ...]
     decorators: tuple[Value, ...]
-    end_line: int
 
 
 def made(form: type[_Row], rows: Iterable[tuple[Any, ...]]) -> list[_Row]:
     """Plain rows of the right length as named ones, without a step of Python for each."""
     return list(map(partial(tuple.__new__, form), rows))
+
+
+class Known(Protocol):
+    """What others may ask about a module: its summary."""
+
+    @property
+    def exports(self) -> Mapping[str, Value]: ...
+    @property
+    def stars(self) -> tuple[str, ...]: ...
+    @property
+    def functions(self) -> Mapping[str, Function]: ...
+    @property
+    def classes(self) -> Mapping[str, Class]: ...
+    @property
+    def definitions(self) -> Sequence[Definition]: ...
+    @property
+    def scopes(self) -> Sequence[Scope]: ...
+    @property
+    def guards(self) -> Sequence[Guard]: ...
 
 
 @dataclass
@@ -260,58 +273,53 @@ class ModuleFacts:
     module: str
     """Dotted name the file has in the tree."""
     lines: int
-    exports: dict[str, Value] = field(default_factory=dict)
+    exports: Mapping[str, Value] = field(default_factory=dict)
     """Names at module level: definitions, imports, variables."""
     stars: tuple[str, ...] = ()
-    functions: dict[str, Function] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
     """By dotted name."""
-    classes: dict[str, Class] = field(default_factory=dict)
-    definitions: list[Definition] = field(default_factory=list)
-    scopes: list[Scope] = field(default_factory=list)
-    guards: list[Guard] = field(default_factory=list)
+    classes: Mapping[str, Class] = field(default_factory=dict)
+    definitions: Sequence[Definition] = field(default_factory=list)
+    scopes: Sequence[Scope] = field(default_factory=list)
+    guards: Sequence[Guard] = field(default_factory=list)
+    calls: dict[str, tuple[FunctionCall, ...]] = field(default_factory=dict)
+    """What each function calls that can be in the tree."""
     loops: list[Loop] = field(default_factory=list)
     contexts: list[Ctx] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     comments: list[tuple[Any, ...]] = field(default_factory=list)
     """Suppression comments, as ``rulebook.suppress`` reads them."""
 
-    def freeze(self) -> tuple[Any, ...]:
-        """Plain nested tuples, lists and dicts that ``marshal`` takes; the reader leaves events and
-        definitions plain."""
-        return (
-            self.path,
-            self.module,
-            self.lines,
-            self.exports,
-            self.stars,
-            {k: tuple(v) for k, v in self.functions.items()},
-            {k: tuple(v) for k, v in self.classes.items()},
-            self.definitions,
-            [tuple(v) for v in self.scopes],
-            [tuple(v) for v in self.guards],
-            [tuple(v) for v in self.loops],
-            [tuple(v) for v in self.contexts],
-            self.events,
-            self.comments,
+    def freeze(self) -> bytes:
+        """All but what the summary of the module has, too."""
+        return marshal.dumps(
+            (
+                self.path,
+                self.module,
+                self.lines,
+                self.calls,
+                [tuple(v) for v in self.loops],
+                [tuple(v) for v in self.contexts],
+                self.events,
+                self.comments,
+            )
         )
 
     @classmethod
-    def thaw(cls, frozen: tuple[Any, ...]) -> ModuleFacts:
-        (path, module, lines, exports, stars, functions, classes, definitions, scopes, guards) = (
-            frozen[:10]
-        )
-        loops, contexts, events, comments = frozen[10:]
+    def thaw(cls, frozen: bytes, summary: Known) -> ModuleFacts:
+        path, module, lines, calls, loops, contexts, events, comments = marshal.loads(frozen)
         return cls(
             path,
             module,
             lines,
-            exports,
-            stars,
-            dict(zip(functions, made(Function, functions.values()), strict=True)),
-            dict(zip(classes, made(Class, classes.values()), strict=True)),
-            made(Definition, definitions),
-            made(Scope, scopes),
-            made(Guard, guards),
+            summary.exports,
+            summary.stars,
+            summary.functions,
+            summary.classes,
+            summary.definitions,
+            summary.scopes,
+            summary.guards,
+            calls,
             made(Loop, loops),
             made(Ctx, contexts),
             made(Event, events),
