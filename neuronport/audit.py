@@ -348,9 +348,7 @@ class PythonAuditor:
             self._made = (tree, index)
         return self._made[1]
 
-    def _judge(
-        self, judge: Judge, file: SourceFile, facts: ModuleFacts, summary: Summary
-    ) -> None:
+    def _judge(self, judge: Judge, file: SourceFile, facts: ModuleFacts, summary: Summary) -> None:
         try:
             self._judge_one(judge, file, facts, summary)
         except Damaged:

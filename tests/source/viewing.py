@@ -30,7 +30,9 @@ def view_of(folder: Path, code: str) -> ModuleView:
         tree_roots=import_heads(files),
     )
     summary = Summary(facts)
-    frozen = {facts.module: (summary.freeze(), summary.freeze_calls(facts.calls, training_loops(facts)))}
+    frozen = {
+        facts.module: (summary.freeze(), summary.freeze_calls(facts.calls, training_loops(facts)))
+    }
     # As a worker gets them back: the reader leaves events and definitions as plain tuples.
     summary = Summary.thaw(summary.freeze())
     facts = ModuleFacts.thaw(facts.freeze(), summary)

@@ -793,9 +793,7 @@ class _Reader:
         methods = tuple(
             s.name for s in node.body if s.__class__ in (ast.FunctionDef, ast.AsyncFunctionDef)
         )
-        self.classes[dotted] = Class(
-            node.lineno, tuple(bases), {}, methods, decorators
-        )
+        self.classes[dotted] = Class(node.lineno, tuple(bases), {}, methods, decorators)
         self.body(node.body)
         (self.env, self.closures, self.scope, self.qual, self.owner, self.in_class_body) = saved
         self.guards = saved_guards
