@@ -410,7 +410,9 @@ class _LazyLines(Sequence[str]):
             self.data = b""
             try:
                 self.data = read_source(self._file)
-                self._lines = split_lines(decode_python(self.data).text)
+                text = decode_python(self.data).text
+                # The ends of lines are not shown, and are seldom anything else.
+                self._lines = split_lines(text) if "\r" in text else text.split("\n")
             except (WorkspaceError, Undecodable):
                 self._lines = []
         return self._lines

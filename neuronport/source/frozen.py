@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-_CHUNK = 64
+_CHUNK = 16
 """Numbered rows that are frozen together: who asks for one asks for its neighbours."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from neuronport.readers.python.facts import Class, Function, Value, module_id
-from neuronport.source.summary import Summary
+from neuronport.source.summary import Beside, Summary
 from neuronport.workspace import Modules
 
 _MAX_HOPS = 24
@@ -15,7 +15,7 @@ _MAX_BASES = 64
 _T = TypeVar("_T")
 _KEPT_ROWS = 256
 _KEPT_CALLS = 512
-_KEPT_SUMMARIES = 400
+_KEPT_SUMMARIES = 800
 """Modules kept thawed; others are thawed again when they are asked for."""
 MOST_CALLERS = 64
 """No answer says more."""
@@ -252,26 +252,21 @@ class TreeIndex:
         for name in sorted(self._names()):
             frozen = self._calls(name)
             if frozen:
-                for i, callee in self._edges(name, marshal.loads(frozen)[0]):
+                path, called, _ = marshal.loads(frozen)
+                for i, callee in self._edges(path, called):
                     result.setdefault(callee, []).append((name, i))
         return result
 
-    def _edges(self, module: str, called: Mapping[str, list[int]]) -> list[tuple[int, str]]:
-        """Which of a module's calls are of something in the tree, and of what."""
+    def _edges(self, path: str, called: Mapping[str, list[int]]) -> list[tuple[int, str]]:
+        """Which of the calls in a file are of something in the tree, and of what."""
         edges: list[tuple[int, str]] = []
+        importer = Beside(path)
         for name, places in called.items():
-            callee = self.method_home(self.canonical_in(name, module))
+            callee = self.method_home(self.canonical(name, importer))
             if callee[:1] == "@":
                 edges += [(i, callee) for i in places]
         edges.sort()
         return edges
-
-    def canonical_in(self, dotted: str, module: str) -> str:
-        """``canonical`` for a name used in the module with this id."""
-        if dotted[:1] != "@" and dotted.partition(".")[0] not in self.heads:
-            return dotted
-        importer = self.module(module)
-        return dotted if importer is None else self.canonical(dotted, importer)
 
     def method_home(self, dotted: str) -> str:
         """The class of the tree that a method named by a subclass is defined in."""
@@ -308,7 +303,7 @@ class TreeIndex:
             if len(self._rows) > _KEPT_ROWS:
                 self._rows.clear()
             frozen = self._calls(module)
-            rows = self._rows[module] = marshal.loads(marshal.loads(frozen)[1]) if frozen else []
+            rows = self._rows[module] = marshal.loads(marshal.loads(frozen)[2]) if frozen else []
         return rows
 
     def ancestors(self, dotted: str) -> list[str]:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from neuronport.audit_cache.store import digest
 from neuronport.source.index import MOST_CALLERS, Call, TreeIndex
-from neuronport.source.summary import Summary
-from neuronport.source.watched import ALL, MARK, Beside, Item, Watched, mark_of
+from neuronport.source.summary import Beside, Summary
+from neuronport.source.watched import ALL, MARK, Item, Watched, mark_of
 from neuronport.workspace import Modules
 
 _BASES = "*"
@@ -327,10 +327,10 @@ class RecordingIndex(TreeIndex):
     def _made_edges(self, name: str) -> Edges:
         self._asked = Asked()
         blob = self._calls(name)
-        called, frozen_calls = marshal.loads(blob) if blob else ({}, b"")
+        path, called, frozen_calls = marshal.loads(blob) if blob else ("", {}, b"")
         calls = marshal.loads(frozen_calls) if frozen_calls else []
         rows = []
-        for i, callee in self._edges(name, called):
+        for i, callee in self._edges(path, called):
             caller, args, kwargs, line, hot, guards = marshal.loads(calls[i])
             module = self._watched(name)
             conditions = tuple(

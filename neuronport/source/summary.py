@@ -92,7 +92,7 @@ class Summary:
     def digest(self, calls: bytes) -> bytes:
         """Of all that others may ask, with the frozen calls; what is frozen may be other bytes for
         the same."""
-        names, rows = marshal.loads(calls) if calls else ({}, b"")
+        _, names, rows = marshal.loads(calls) if calls else ("", {}, b"")
         plain = (self._plain(), names, marshal.loads(rows) if rows else [])
         return hashlib.sha256(marshal.dumps(plain, 2)).digest()
 
@@ -112,8 +112,8 @@ class Summary:
     def freeze_calls(
         self, calls: Mapping[str, tuple[FunctionCall, ...]], hot_loops: Mapping[int, str]
     ) -> bytes:
-        """Who calls what in this module; apart, because only some questions need it. First the names
-        that are called, with the positions of their calls; then the calls, as a part of its own."""
+        """Who calls what in this module; apart, because only some questions need it. Where it is, the
+        names that are called with the positions of their calls, and as a part of its own the calls."""
         names: dict[str, list[int]] = {}
         rows: list[bytes] = []
         for caller, called in calls.items():
@@ -127,7 +127,7 @@ class Summary:
                     names.setdefault(name, []).append(len(rows))
                     # Version 2: the same bytes for the same, so that they may be compared.
                     rows.append(marshal.dumps(row, 2))
-        return marshal.dumps((names, marshal.dumps(rows))) if rows else b""
+        return marshal.dumps((self.path, names, marshal.dumps(rows))) if rows else b""
 
     @classmethod
     def thaw(cls, frozen: bytes) -> Self:
@@ -143,6 +143,16 @@ class Summary:
         thawed = part[1](self._frozen.pop(name))
         setattr(self, name, thawed)
         return thawed
+
+
+class Beside(Summary):
+    """Whoever imports: ``localize`` wants no more than where that is."""
+
+    __slots__ = ()
+
+    def __init__(self, path: str, module: str = "") -> None:
+        self.path = path
+        self.module = module
 
 
 _PARTS: Mapping[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = {

@@ -272,13 +272,3 @@ class _Numbered(Sequence[Any]):
     def __len__(self) -> int:
         self.note(self.kind, ALL)
         return len(self.entries)
-
-
-class Beside(Summary):
-    """Whoever imports: ``localize`` wants no more than where that is."""
-
-    __slots__ = ()
-
-    def __init__(self, path: str, module: str = "") -> None:
-        self.path = path
-        self.module = module

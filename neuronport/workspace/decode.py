@@ -22,10 +22,22 @@ class Decoded:
     encoding: str
     """A codec's name that ``str.encode`` takes."""
     bom: bool
-    newline: str
-    """``\\n``, ``\\r\\n``, ``\\r`` or ``mixed``; ``\\n`` when there is none."""
     exact: bool = True
     """``encode`` gives the same bytes. False for a few stateful encodings: do not rewrite."""
+
+    @property
+    def newline(self) -> str:
+        """``\\n``, ``\\r\\n``, ``\\r`` or ``mixed``; ``\\n`` when there is none."""
+        both = self.text.count("\r\n")
+        counts = {
+            "\r\n": both,
+            "\r": self.text.count("\r") - both,
+            "\n": self.text.count("\n") - both,
+        }
+        there = [newline for newline, count in counts.items() if count]
+        if len(there) > 1:
+            return "mixed"
+        return there[0] if there else "\n"
 
 
 _BOMS = (  # the longer first: UTF-32's begins with UTF-16's
@@ -119,16 +131,7 @@ def _decode(data: bytes, encoding: str, bom: bool) -> Decoded:
             exact = text.encode(encoding) == data
         except UnicodeError:
             exact = False
-    return Decoded(text, encoding, bom, _newline(text), exact)
-
-
-def _newline(text: str) -> str:
-    both = text.count("\r\n")
-    counts = {"\r\n": both, "\r": text.count("\r") - both, "\n": text.count("\n") - both}
-    there = [newline for newline, count in counts.items() if count]
-    if len(there) > 1:
-        return "mixed"
-    return there[0] if there else "\n"
+    return Decoded(text, encoding, bom, exact)
 
 
 def _first_two_lines(data: bytes) -> bytes:

@@ -162,7 +162,7 @@ def test_lines_are_those_of_python(text: str) -> None:
 
 def test_a_change_the_encoding_cannot_hold_is_refused() -> None:
     with pytest.raises(Undecodable) as caught:
-        encode(Decoded("あ", "iso8859-1", False, "\n"))
+        encode(Decoded("あ", "iso8859-1", False))
     assert caught.value.reason == "unencodable"
 
 
