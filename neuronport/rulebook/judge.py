@@ -70,7 +70,6 @@ class Judge:
             d for d in detectors.all_detectors().values() if d.rule in book.rules
         )
         self._routes: dict[tuple[str, str], tuple[bool, tuple[Detector, ...]]] = {}
-        self._paths = frozenset(t.path for t in self.targets)
         self._missing = frozenset.intersection(
             *(book.missing.get(path, frozenset()) for path in {t.path for t in self.targets})
         )
@@ -88,7 +87,7 @@ class Judge:
         self, facts: ModuleFacts, summary: Summary, lines: Sequence[str], role: Role
     ) -> tuple[list[Finding], list[Finding]]:
         """The findings and the references of one module; ``lines`` are its decoded lines."""
-        view = ModuleView(facts, summary, self.index, self.missing, self._paths)
+        view = ModuleView(facts, summary, self.index, self.missing, self.targets)
         found: dict[tuple[Span, str], Finding] = {}
         canonical, listeners = self.index.canonical, self._listeners
         route = self._route

@@ -48,7 +48,7 @@ class TreeIndex:
         self._canonical: dict[tuple[str, str], str] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         self.heads = import_heads(modules)
-        self._split: dict[str, tuple[str, str] | None] = {}
+        self._split: dict[str, tuple[str, str]] = {}
         self._rows: dict[str, list[bytes]] = {}
         self._ancestors: dict[str, list[str]] = {}
         self._starred: dict[tuple[str, str], dict[str, str]] = {}
@@ -95,23 +95,24 @@ class TreeIndex:
         """The module that a name of the tree begins with (the longest), and the rest."""
         if dotted[:1] != "@":
             return None
-        if dotted not in self._split:
-            self._split[dotted] = self._cut(dotted)
-        known = self._split[dotted]
+        known = self._split.get(dotted)
         if known is None:
+            known = self._split[dotted] = self._cut(dotted)
+        if not known[0]:
             return None
-        module = self._module(known[0])
+        module = self._thawed.get(known[0]) or self._module(known[0])
         assert module is not None
         return module, known[1]
 
-    def _cut(self, dotted: str) -> tuple[str, str] | None:
+    def _cut(self, dotted: str) -> tuple[str, str]:
+        """The module and the rest; two empty strings: there is no such module."""
         head, rest = dotted, ""
         while head:
             if self._has(head):
                 return head, rest
             head, _, last = head.rpartition(".")
             rest = f"{last}.{rest}" if rest else last
-        return None
+        return "", ""
 
     def localize(self, dotted: str, importer: Summary) -> str:
         """A name as imported → its name in the tree when the tree has that module."""
@@ -225,11 +226,13 @@ class TreeIndex:
             return module, name, function
         owner, _, last = dotted.rpartition(".")
         if owner and self.class_(owner) is not None:
-            for summary, cls_name in self.mro(owner):
-                name = f"{cls_name}.{last}"
-                function = summary.functions.get(name)
-                if function is not None:
-                    return summary, name, function
+            for cls_name in self.ancestors(owner):
+                home = self.split(cls_name)
+                if home is not None:
+                    name = f"{cls_name}.{last}"
+                    function = home[0].functions.get(name)
+                    if function is not None and self.class_(cls_name) is not None:
+                        return home[0], name, function
         return None
 
     def class_(self, dotted: str) -> tuple[Summary, Class] | None:

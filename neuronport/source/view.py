@@ -16,6 +16,7 @@ from neuronport.source.truth import Truth
 from neuronport.source.unreached import Callers
 from neuronport.source.usage import tensor_params
 from neuronport.source.values import Atom, Resolver
+from neuronport.targets import Target
 
 _T = TypeVar("_T")
 _MAX_LINES = 8
@@ -31,7 +32,7 @@ class ModuleView:
         summary: Summary,
         index: TreeIndex,
         missing: Callable[[str], bool],
-        paths: frozenset[str] = frozenset(),
+        targets: Sequence[Target] = (),
     ) -> None:
         self.facts = facts
         self.index = index
@@ -41,8 +42,8 @@ class ModuleView:
         self.kinds.tensor_params = tensor_params(facts)
         self.truth = Truth(self.resolver, missing)
         self.missing = missing
-        self.paths = paths
-        """The paths asked about: a program may be meant for one of them alone."""
+        self.targets = targets
+        """What is asked about."""
         self._hot = Hot(facts, self.summary, index, self.kinds)
         self._skips: dict[int, bool] = {}
         self._empty: dict[int, bool] = {}
@@ -55,6 +56,11 @@ class ModuleView:
         if known is None:
             known = self._known[name] = find()
         return known
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths asked about: a program may be meant for one of them alone."""
+        return frozenset(target.path for target in self.targets)
 
     # ---- surroundings -------------------------------------------------------------------------
 

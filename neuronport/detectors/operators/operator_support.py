@@ -7,7 +7,7 @@ known of their arguments, and of where they run.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -79,11 +79,12 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             return  # nonzero under another name
     if spelling not in _notable():
         return
+    call = _call(event, spelling, view)
+    # Of most calls there is nothing to say, wherever they stand.
+    if call is None or not _speaks(spelling, call, view.targets):
+        return
     confidence = _confidence(event, spelling, view)
     if confidence is None or not view.runs(event):
-        return
-    call = _call(event, spelling, view)
-    if call is None:
         return
     hot = _hot(event, spelling, view)
     subject = event.value if event.kind == "method" else (event.args or (None,))[0]
@@ -152,6 +153,18 @@ def _makes_tensors(spelling: str) -> bool:
     index = operators.shared()
     bodies = [index.body(name) or {} for name in _reached(spelling)]
     return not any("T" in p[1] for body in bodies for p in body.get("parameters", [("", "T")]))
+
+
+_SPEAKS: dict[tuple[str, str, Sequence[Target]], bool] = {}
+
+
+def _speaks(spelling: str, call: CallFacts, targets: Sequence[Target]) -> bool:
+    """Whether there is something to say of a call to any of the targets."""
+    key = (spelling, _plain(call), targets)
+    known = _SPEAKS.get(key)
+    if known is None:
+        known = _SPEAKS[key] = any(_answer(spelling, call, t, True, True) for t in targets)
+    return known
 
 
 def _answer(
