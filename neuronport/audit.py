@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import marshal
 import os
 import shutil
 import sys
@@ -304,6 +305,14 @@ class PythonAuditor:
             self._add(judged, path)
             progress()
         return rest
+
+    def called_by(self, tree: Tree, part: int, parts: int) -> bytes:
+        """Who calls whom in one part of the tree, for ``know_callers``."""
+        return marshal.dumps(self._index(tree).called_by(part, parts))
+
+    def know_callers(self, tree: Tree, parts: Iterable[bytes]) -> None:
+        """Take from others who calls whom: each process finds a part of it."""
+        self._index(tree).know_callers(list(map(marshal.loads, parts)))
 
     def emptied(self) -> PythonAuditor:
         """Itself in a process of its own, without what the process it came from found."""

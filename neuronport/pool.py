@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -217,6 +218,8 @@ class _Pool:
             for _, _, connection in ready:
                 connection.send_bytes(frozen)
             del frozen, plain
+            if self.store is None:
+                self._exchange_callers(ready)
             waiting = list(ready)
             while waiting:
                 for worker in self._readable(waiting):
@@ -241,6 +244,24 @@ class _Pool:
                 tree.close()
         self.part.sort()
         return self.part
+
+    def _exchange_callers(self, workers: Sequence[tuple[int, Any, Connection]]) -> None:
+        """Let each process find a part of who calls whom, and all know all of it. The part of one
+        that dies is found here; that it died is told when its findings are waited for."""
+        parts = len(workers)
+        for part, (_, _, connection) in enumerate(workers, 1):
+            with suppress(OSError):
+                connection.send((part, parts))
+        found = []
+        for part, (_, _, connection) in enumerate(workers, 1):
+            try:
+                found.append(connection.recv_bytes())
+            except (EOFError, OSError):
+                found.append(self.auditor.called_by(self.tree, part, parts))
+        frozen = marshal.dumps(found)
+        for _, _, connection in workers:
+            with suppress(OSError):
+                connection.send_bytes(frozen)
 
     @staticmethod
     def _readable(workers: list[tuple[int, Any, Connection]]) -> list[tuple[int, Any, Connection]]:
@@ -336,6 +357,10 @@ def _work(
         tree = Tree()
         tree.spool = spool
         tree.fresh, tree.keys, tree.digests, rest = marshal.loads(connection.recv_bytes())
+        if memory is None:
+            part, parts = connection.recv()
+            connection.send_bytes(auditor.called_by(tree, part, parts))
+            auditor.know_callers(tree, marshal.loads(connection.recv_bytes()))
 
         def from_an_end() -> Iterator[Rest]:
             while True:
@@ -347,10 +372,10 @@ def _work(
                     owner[place] = number
                     yield Rest(files[place].path, key, facts, summary)
 
-        part = auditor.judge_all(tree, lambda: connection.send(("judge",)), from_an_end())
+        found = auditor.judge_all(tree, lambda: connection.send(("judge",)), from_an_end())
         if memory is not None:
             memory.store.close()
-        connection.send(("part", part))
+        connection.send(("part", found))
         connection.close()
     except Damaged:
         connection.send(("damaged",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from neuronport.readers.python.facts import Class, Function, Value, module_id
@@ -251,14 +251,27 @@ class TreeIndex:
         return self._called
 
     def _find_callers(self) -> dict[str, list[tuple[str, int]]]:
+        return self.called_by(1, 1)
+
+    def called_by(self, part: int, parts: int) -> dict[str, list[tuple[str, int]]]:
+        """Callee → where it is called in one of so many parts of the tree; the parts are counted
+        from 1, and ``know_callers`` takes all of them, in their order."""
         result: dict[str, list[tuple[str, int]]] = {}
-        for name in sorted(self._names()):
+        names = sorted(self._names())
+        for name in names[len(names) * (part - 1) // parts : len(names) * part // parts]:
             frozen = self._calls(name)
             if frozen:
                 path, called, _ = marshal.loads(frozen)
                 for i, callee in self._edges(path, called):
                     result.setdefault(callee, []).append((name, i))
         return result
+
+    def know_callers(self, parts: Sequence[dict[str, list[tuple[str, int]]]]) -> None:
+        """What others found, so that it need not be found here."""
+        self._called = {}
+        for part in parts:
+            for callee, places in part.items():
+                self._called.setdefault(callee, []).extend(places)
 
     def _edges(self, path: str, called: Mapping[str, list[int]]) -> list[tuple[int, str]]:
         """Which of the calls in a file are of something in the tree, and of what."""
