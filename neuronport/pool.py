@@ -198,6 +198,7 @@ class _Pool:
                             read = Read(*row)
                             self.tree.add(read)
                             read_here += to_judge(read)
+                        self.part.add(message[2])
                         waiting.remove(worker)
                         ready.append(worker)
             if rest is None:
@@ -352,7 +353,9 @@ def _work(
         current[number] = -1
         if memory is not None:
             memory.store.flush()
-        connection.send(("summaries", marshal.dumps(summaries)))
+        # What it found out by reading is told now: whoever dies judging does not take it along.
+        connection.send(("summaries", marshal.dumps(summaries), auditor.part))
+        auditor.part = Part()
         summaries.clear()
         tree = Tree()
         tree.spool = spool

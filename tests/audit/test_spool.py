@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from neuronport import pool
@@ -54,3 +56,26 @@ def test_findings_do_not_depend_on_it(tmp_path, monkeypatch, broken):
     assert one.findings
     assert one.findings == two.findings
     assert not two.not_looked_at
+
+
+def test_who_dies_looking_for_callers_loses_nothing(tmp_path, monkeypatch):
+    for i in range(12):
+        (tmp_path / f"m{i}.py").write_text(
+            f"from m{(i + 1) % 12} import read\nimport torch\n"
+            "def read(x: torch.Tensor):\n    return x.item()\n"
+            "class Net(torch.nn.Module):\n    def forward(self, x):\n        return read(x)\n"
+        )
+    monkeypatch.setattr(pool, "_WORTH_IT", 0)
+    python = [f for f in open_workspace([str(tmp_path)]).files if f.kind == "python"]
+    one = pool.audit_python(python, [resolve("native")], 1, lambda phase: None)
+    here, look = os.getpid(), pool.PythonAuditor.called_by
+
+    def dies(auditor, tree, part, parts):
+        if os.getpid() != here and part == 2:
+            os._exit(1)
+        return look(auditor, tree, part, parts)
+
+    monkeypatch.setattr(pool.PythonAuditor, "called_by", dies)
+    two = pool.audit_python(python, [resolve("native")], 2, lambda phase: None)
+    assert sum("called from Net.forward" in f.message for f in one.findings) == 12
+    assert one == two
