@@ -51,11 +51,27 @@ def _let_go_of_stdout() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _show_version(ctx: click.Context) -> None:
+    # Only here: to know it, a module is imported that may be compiled.
+    from neuronport.compiled import form
+
+    click.echo(f"neuronport, version {__version__} ({form()})")
+    ctx.exit()
+
+
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, "-V", "--version", prog_name="neuronport")
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, _, asked: _show_version(ctx) if asked else None,
+    help="Show the version and exit.",
+)
 def cli() -> None:
     """Audit and port PyTorch projects written for NVIDIA GPUs to AWS Trainium and Inferentia.
 
