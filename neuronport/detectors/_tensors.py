@@ -123,7 +123,7 @@ def prepares(event: Event, view: ModuleView) -> bool:
 def prepares_data(event: Event, view: ModuleView) -> bool:
     """Whether a place stands in a file of data sets or transforms: even a module runs on the host
     there."""
-    return _PREPARING_PATH.search(view.facts.path) is not None
+    return view.once("prepares data", lambda: _PREPARING_PATH.search(view.facts.path) is not None)
 
 
 def placed(event: Event, view: ModuleView, sure: Confidence) -> Confidence:

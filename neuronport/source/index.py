@@ -303,6 +303,10 @@ class TreeIndex:
             known.append(Call(module, *marshal.loads(self._call_rows(module)[i])))
         return known[:most]
 
+    def times_called(self, dotted: str) -> int:
+        """How many calls in the tree there are of a function of the tree."""
+        return len(self._callers.get(dotted, ()))
+
     def answer(self, question: str, dotted: str, find: Callable[[str], _T]) -> _T:
         """What ``find`` says of a name, found once for all who ask; it may rest on nothing but the
         name and this index."""

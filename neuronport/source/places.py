@@ -38,7 +38,7 @@ def entry(event: Event, view: ModuleView) -> str:
     scope = facts.scopes[view.ctx(event).scope]
     if scope.kind != "function" or scope.owner or "." in scope.qualname or scope.qualname in _HOST:
         return ""
-    if view.index.callers(f"{facts.module}.{scope.qualname}"):
+    if view.index.callers(f"{facts.module}.{scope.qualname}", 1):
         return ""
     return f"{scope.qualname} is called from outside the tree"
 

@@ -190,6 +190,10 @@ class RecordingIndex(TreeIndex):
         self._asked.callers.add(dotted)
         return super().callers(dotted, most)
 
+    def times_called(self, dotted: str) -> int:
+        self._asked.callers.add(dotted)
+        return super().times_called(dotted)
+
     # ---- what the answers depended on ---------------------------------------------------------------
 
     def needs(self) -> Needs:

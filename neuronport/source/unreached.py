@@ -61,25 +61,24 @@ class Callers:
                 return made
         elif dunder:
             return None
-        return self._guarded(self.index.callers(dotted), home[0].path, depth)
+        return self._guarded(dotted, home[0].path, depth)
 
-    def _made(self, owner: str) -> list[Call]:
+    def _made(self, owner: str) -> str:
         cls = self.index.class_(owner)
-        if cls is None or cls[1].decorators:
-            return []
-        return self.index.callers(owner)
+        return "" if cls is None or cls[1].decorators else owner
 
-    def _guarded(self, calls: list[Call], path: str, depth: int) -> Related | None:
+    def _guarded(self, called: str, path: str, depth: int) -> Related | None:
         """The condition of the first call, when every call stands under one. What only tests call is
         for others to call as well."""
-        if not calls or len(calls) >= MOST_CALLERS:
+        if not called or not 0 < self.index.times_called(called) < MOST_CALLERS:
             return None
-        first: Related | None = None
-        for call in calls:
-            found = self._condition(call, depth)
-            if found is None:
-                return None
-            first = first or found
+        # Mostly the first says it.
+        first = self._condition(self.index.callers(called, 1)[0], depth)
+        if first is None:
+            return None
+        calls = self.index.callers(called)
+        if any(self._condition(call, depth) is None for call in calls[1:]):
+            return None
         if role_of_path(path) is Role.CODE and not any(self._in_code(call) for call in calls):
             return None
         return first

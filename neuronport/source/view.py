@@ -45,6 +45,10 @@ class ModuleView:
         self.targets = targets
         """What is asked about."""
         self._hot = Hot(facts, self.summary, index, self.kinds)
+        # By surroundings, of which events share many.
+        self._reasons: dict[int, str] = {}
+        self._skipping: dict[int, Guard | None] = {}
+        self._unreached: dict[int, Related | None] = {}
         self._skips: dict[int, bool] = {}
         self._empty: dict[int, bool] = {}
         self.callers = Callers(index, self.truth)
@@ -151,12 +155,20 @@ class ModuleView:
 
     def hot(self, event: Event) -> str:
         """Why the place of an event runs every step; empty: it does not, as far as is known."""
-        ctx = self.ctx(event)
-        return self._hot.reason(ctx.scope, ctx.loops)
+        reason = self._reasons.get(event.ctx)
+        if reason is None:
+            ctx = self.ctx(event)
+            reason = self._reasons[event.ctx] = self._hot.reason(ctx.scope, ctx.loops)
+        return reason
 
     def skipping_guard(self, event: Event) -> Guard | None:
         """The guard for which the place of an event does not run on a Neuron host, if any."""
-        for i in self.ctx(event).guards:
+        if event.ctx not in self._skipping:
+            self._skipping[event.ctx] = self._find_skipping(self.ctx(event))
+        return self._skipping[event.ctx]
+
+    def _find_skipping(self, ctx: Ctx) -> Guard | None:
+        for i in ctx.guards:
             guard = self.facts.guards[i]
             if i not in self._skips:
                 self._skips[i] = self.truth.skipped(self.summary, guard)
@@ -171,7 +183,11 @@ class ModuleView:
     def unreached(self, event: Event) -> Related | None:
         """Why the program does not come to a place on a Neuron host although no condition around it
         says so: it is in a loop over no devices, or every caller in the tree asks for CUDA first."""
-        ctx = self.ctx(event)
+        if event.ctx not in self._unreached:
+            self._unreached[event.ctx] = self._find_unreached(self.ctx(event))
+        return self._unreached[event.ctx]
+
+    def _find_unreached(self, ctx: Ctx) -> Related | None:
         for i in ctx.loops:
             if i not in self._empty:
                 loop = self.facts.loops[i]
