@@ -15,7 +15,7 @@ _MAX_BASES = 64
 _T = TypeVar("_T")
 _KEPT_ROWS = 256
 _KEPT_CALLS = 512
-_KEPT_SUMMARIES = 800
+_KEPT_SUMMARIES = 640
 """Modules kept thawed; others are thawed again when they are asked for."""
 MOST_CALLERS = 64
 """No answer says more."""
@@ -278,18 +278,21 @@ class TreeIndex:
         edges: list[tuple[int, str]] = []
         importer = Beside(path)
         for name, places in called.items():
-            callee = self.method_home(self.canonical(name, importer))
-            if callee[:1] == "@":
+            callee = self._called_home(self.canonical(name, importer))
+            if callee:
                 edges += [(i, callee) for i in places]
         edges.sort()
         return edges
 
-    def method_home(self, dotted: str) -> str:
-        """The class of the tree that a method named by a subclass is defined in."""
+    def _called_home(self, dotted: str) -> str:
+        """The function or class of the tree that a name stands for, methods by the class they are
+        defined in; empty: none."""
         if dotted[:1] != "@":
-            return dotted
+            return ""
         found = self._function(dotted)
-        return dotted if found is None else found[1]
+        if found is not None:
+            return found[1]
+        return "" if self.class_(dotted) is None else dotted
 
     def callers(self, dotted: str, most: int = MOST_CALLERS) -> list[Call]:
         """The calls in the tree of a function of the tree, the first of them."""

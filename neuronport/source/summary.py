@@ -118,7 +118,7 @@ class Summary:
         rows: list[bytes] = []
         for caller, called in calls.items():
             for callee, args, kwargs, line, loops, guards in called:
-                name = _callee_name(callee, self)
+                name = "" if self._is_held(callee) else _callee_name(callee, self)
                 if name:
                     hot = min((hot_loops[i] for i in loops if i in hot_loops), default="")
                     if hot and any(_is_periodic(self.guards[i].test) for i in guards):
@@ -128,6 +128,14 @@ class Summary:
                     # Version 2: the same bytes for the same, so that they may be compared.
                     rows.append(marshal.dumps(row, 2))
         return marshal.dumps((self.path, names, marshal.dumps(rows))) if rows else b""
+
+    def _is_held(self, callee: Value) -> bool:
+        """Whether what is called is an attribute that an object holds: no method, here or in a base."""
+        if callee is None or callee[0] != "attr" or callee[1] is None or callee[1][0] != "self":
+            return False
+        cls = self.classes.get(callee[1][1])
+        values = cls.attributes.get(callee[2]) if cls is not None else None
+        return bool(values) and all(v is None or v[0] not in ("ref", "any") for v in values or ())
 
     @classmethod
     def thaw(cls, frozen: bytes) -> Self:
