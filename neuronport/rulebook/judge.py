@@ -91,11 +91,15 @@ class Judge:
         found: dict[tuple[Span, str], Finding] = {}
         canonical, listeners = self.index.canonical, self._listeners
         route = self._route
+        known: dict[str, tuple[bool, tuple[Detector, ...]]] = {}
         for event in facts.events:
-            name = event.name
             if event.kind == "use":
-                name = canonical(name, summary)
-            row, heard = route(event.kind, name)
+                routed = known.get(event.name)
+                if routed is None:
+                    routed = known[event.name] = route("use", canonical(event.name, summary))
+            else:
+                routed = route(event.kind, event.name)
+            row, heard = routed
             if row:
                 for match in matches(event, view, self.book):
                     self._keep(found, self._row(match, event, view, lines, role))
