@@ -38,6 +38,8 @@ from neuronport.workspace import SourceFile
 _WORTH_IT = 1_000_000
 """Bytes of Python below which starting processes costs more than it saves."""
 _CHUNK = 4
+_TOLD_TOGETHER = 16
+"""Files after which a process says how far it is: whoever listens needs a processor, too."""
 
 
 def processors() -> int:
@@ -230,7 +232,8 @@ class _Pool:
                         waiting.remove(worker)
                         self._give_up(self._owned(number))
                     elif message[0] == "judge":
-                        self.progress("judge")
+                        for _ in range(message[1]):
+                            self.progress("judge")
                     elif message[0] == "damaged":
                         raise Damaged
                     else:
@@ -329,6 +332,7 @@ def _work(
         auditor.emptied()
         memory = auditor.memory
         summaries: list[tuple[Any, ...]] = []
+        finished = 0
 
         def read(indices: Sequence[int]) -> None:
             for i in indices:
@@ -341,7 +345,11 @@ def _work(
                     summaries.append(
                         tuple(result._replace(summary=summary, calls=calls, facts=facts))
                     )
-            connection.send(("read", len(indices)))
+            nonlocal finished
+            finished += len(indices)
+            if finished >= _TOLD_TOGETHER:
+                connection.send(("read", finished))
+                finished = 0
 
         if given is not None:
             read(given)
@@ -351,6 +359,7 @@ def _work(
                 break
             read([unread[i] for i in taken])
         current[number] = -1
+        connection.send(("read", finished))
         if memory is not None:
             memory.store.flush()
         # What it found out by reading is told now: whoever dies judging does not take it along.
@@ -375,7 +384,16 @@ def _work(
                     owner[place] = number
                     yield Rest(files[place].path, key, facts, summary)
 
-        found = auditor.judge_all(tree, lambda: connection.send(("judge",)), from_an_end())
+        judged = 0
+
+        def progress() -> None:
+            nonlocal judged
+            judged += 1
+            if judged % _TOLD_TOGETHER == 0:
+                connection.send(("judge", _TOLD_TOGETHER))
+
+        found = auditor.judge_all(tree, progress, from_an_end())
+        connection.send(("judge", judged % _TOLD_TOGETHER))
         if memory is not None:
             memory.store.close()
         connection.send(("part", found))
