@@ -68,22 +68,23 @@ class Spool:
         self._out = None
 
 
-class Summaries(Mapping[str, tuple[bytes, bytes]]):
-    """Module → summary and calls, wherever they are kept."""
+class Summaries:
+    """What is known of modules by their names, wherever it is kept."""
 
     def __init__(self, spool: Spool, places: Mapping[str, tuple[Kept, Kept]]) -> None:
+        """``places``: summary and calls of each module."""
         self._spool = spool
         self._places = places
 
-    def __getitem__(self, module: str) -> tuple[bytes, bytes]:
-        summary, calls = self._places[module]
-        return self._spool.get(summary), self._spool.get(calls)
+    def summary(self, module: str) -> bytes | None:
+        """None: there is no such module. Raises OSError: as ``Spool.get``."""
+        place = self._places.get(module)
+        return None if place is None else self._spool.get(place[0])
 
-    def __contains__(self, module: object) -> bool:
-        return module in self._places
+    def calls(self, module: str) -> bytes | None:
+        """Likewise, of the calls in it."""
+        place = self._places.get(module)
+        return None if place is None else self._spool.get(place[1])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from neuronport.readers.python.facts import Class, Function, Value, module_id
 from neuronport.source.summary import Beside, Summary
+from neuronport.spool import Summaries
 from neuronport.workspace import Modules
 
 _MAX_HOPS = 24
@@ -38,7 +39,7 @@ class Call(NamedTuple):
 class TreeIndex:
     """All modules of a tree by their ids (``@pkg.mod``), and what import names mean in them."""
 
-    def __init__(self, frozen: Mapping[str, tuple[bytes, bytes]], modules: Modules) -> None:
+    def __init__(self, frozen: Summaries, modules: Modules) -> None:
         self._frozen = frozen
         self._present = frozenset(frozen)
         self._modules = modules
@@ -82,11 +83,10 @@ class TreeIndex:
         return name in self._present
 
     def _summary(self, name: str) -> bytes | None:
-        frozen = self._frozen.get(name)
-        return None if frozen is None else frozen[0]
+        return self._frozen.summary(name)
 
     def _calls(self, name: str) -> bytes:
-        return self._frozen[name][1]
+        return self._frozen.calls(name) or b""
 
     def in_tree(self, dotted: str) -> bool:
         return dotted[:1] == "@"

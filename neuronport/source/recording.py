@@ -20,6 +20,7 @@ from neuronport.audit_cache.store import digest
 from neuronport.source.index import MOST_CALLERS, Call, TreeIndex
 from neuronport.source.summary import Beside, Summary
 from neuronport.source.watched import ALL, MARK, Item, Watched, mark_of
+from neuronport.spool import Summaries
 from neuronport.workspace import Modules
 
 _BASES = "*"
@@ -78,7 +79,7 @@ class RecordingIndex(TreeIndex):
 
     def __init__(
         self,
-        frozen: Mapping[str, tuple[bytes, bytes]],
+        frozen: Summaries,
         modules: Modules,
         digests: Mapping[str, bytes],
         kept: Kept,
@@ -110,12 +111,12 @@ class RecordingIndex(TreeIndex):
         return watched
 
     def _summary(self, name: str) -> bytes:
-        frozen = self._frozen.get(name)
-        return self._kept.summary(name) if frozen is None else frozen[0]
+        frozen = self._frozen.summary(name)
+        return self._kept.summary(name) if frozen is None else frozen
 
     def _calls(self, name: str) -> bytes:
-        frozen = self._frozen.get(name)
-        return self._kept.calls(name) if frozen is None else frozen[1]
+        frozen = self._frozen.calls(name)
+        return self._kept.calls(name) if frozen is None else frozen
 
     # ---- questions ----------------------------------------------------------------------------------
 

@@ -187,7 +187,12 @@ class Truth:
         if len(calls) >= MAX_CALLERS:
             # There may be more, which were not asked.
             return None
-        for caller, passed, _ in calls:
+        if any(passed is None or passed[0] == "const" for _, passed in calls):
+            return None
+        for call, passed in calls:
+            caller = self.resolver.index.module(call.module)
+            if caller is None:
+                return None
             given = passed
             if given is not None and given[0] == "v":
                 given = caller.definitions[given[1]].value

@@ -334,23 +334,29 @@ class Resolver:
                 return self.index.function(f"{base[1]}.{func[2]}")
         return None
 
-    @staticmethod
-    def _argument(function: Function, param: Any, call: Any) -> Value:
+    def _argument(self, function: Function, param: Any, call: Any) -> Value:
         """What a call passes for a parameter of the callee."""
-        name = param[2]
-        for key, passed in call[3]:
-            if key == name:
-                value: Value = passed
-                return value
+        return self._given(call[2], call[3], param[2], self._position(function, param[2]))
+
+    @staticmethod
+    def _position(function: Function, name: str) -> int:
+        """Where a call may pass a parameter without naming it; -1: nowhere."""
         names = [p[0] for p in function.params if p[3] == "pos"]
         if function.owner and names:
             names = names[1:]
-        if name in names:
-            i = names.index(name)
-            if i < len(call[2]):
-                positional: Value = call[2][i]
-                return positional
-        return None
+        return names.index(name) if name in names else -1
+
+    @staticmethod
+    def _given(
+        args: tuple[Value, ...],
+        kwargs: tuple[tuple[str | None, Value], ...],
+        name: str,
+        position: int,
+    ) -> Value:
+        for key, value in kwargs:
+            if key == name:
+                return value
+        return args[position] if 0 <= position < len(args) else None
 
     def _param(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         function = module.functions.get(value[1])
@@ -369,8 +375,9 @@ class Resolver:
     def _passed(self, function: Function, value: Any, chain: Any, seen: Any) -> list[Atom]:
         """What the callers in the tree pass for a parameter."""
         atoms: list[Atom] = []
-        for caller, passed, call in self.passed(function, value):
-            if passed is not None:
+        for call, passed in self.passed(function, value):
+            caller = self.index.module(call.module) if passed is not None else None
+            if caller is not None:
                 step = _step(
                     (caller.path, call.line, f"{_PASSED} {value[2]} by {_plain(call.caller)}")
                 )
@@ -378,17 +385,16 @@ class Resolver:
                     atoms.append(_atom((atom.module, atom.value, (*chain, step, *atom.chain))))
         return atoms
 
-    def passed(self, function: Function, value: Any) -> Iterator[tuple[Summary, Value, Call]]:
-        """What each call in the tree passes for a parameter; None: nothing that could be told."""
+    def passed(self, function: Function, value: Any) -> Iterator[tuple[Call, Value]]:
+        """What each call in the tree passes for a parameter, in the words of the module that calls;
+        None: nothing that could be told."""
         names = [value[1]]
         if function.owner and value[1].endswith(".__init__"):
             names.append(function.owner)
+        position = self._position(function, value[2])
         for name in names:
             for call in self.index.callers(name, MAX_CALLERS):
-                caller = self.index.module(call.module)
-                if caller is not None:
-                    written = ("call", None, call.args, call.kwargs, call.line)
-                    yield caller, self._argument(function, value, written), call
+                yield call, self._given(call.args, call.kwargs, value[2], position)
 
     def _item(self, module: Summary, value: Any, chain: Any, depth: int, seen: Any) -> list[Atom]:
         _, base, index = value

@@ -17,10 +17,9 @@ def test_one_reads_what_another_wrote(tmp_path):
     places = {"@a": (writer.put(b"summary"), writer.put(b"")), "@b": (writer.put(b"x"), b"y")}
     assert all(isinstance(places[m][0], tuple) for m in places)
     held = Summaries(reader, places)
-    assert held["@a"] == (b"summary", b"")
-    assert held["@b"] == (b"x", b"y")
-    assert held["@b"][1] == b"y"
-    assert "@c" not in held
+    assert (held.summary("@a"), held.calls("@a")) == (b"summary", b"")
+    assert (held.summary("@b"), held.calls("@b")) == (b"x", b"y")
+    assert held.summary("@c") is held.calls("@c") is None
     assert sorted(held) == ["@a", "@b"]
 
 

@@ -13,6 +13,7 @@ from neuronport.source.hot import training_loops
 from neuronport.source.index import TreeIndex, import_heads
 from neuronport.source.summary import Summary
 from neuronport.source.view import ModuleView
+from neuronport.spool import Spool, Summaries
 from neuronport.workspace import modules, open_workspace
 
 
@@ -36,4 +37,6 @@ def view_of(folder: Path, code: str) -> ModuleView:
     # As a worker gets them back: the reader leaves events and definitions as plain tuples.
     summary = Summary.thaw(summary.freeze())
     facts = ModuleFacts.thaw(facts.freeze(), summary)
-    return ModuleView(facts, summary, TreeIndex(frozen, files), lambda dotted: False)
+    return ModuleView(
+        facts, summary, TreeIndex(Summaries(Spool(), frozen), files), lambda dotted: False
+    )
