@@ -91,21 +91,26 @@ class TreeIndex:
     def in_tree(self, dotted: str) -> bool:
         return dotted[:1] == "@"
 
-    def split(self, dotted: str) -> tuple[Summary, str] | None:
-        """The module that a name of the tree begins with (the longest), and the rest."""
+    def place(self, dotted: str) -> tuple[str, str]:
+        """The module that a name of the tree begins with (the longest), and the rest; two empty
+        strings: none."""
         if dotted[:1] != "@":
-            return None
+            return "", ""
         known = self._split.get(dotted)
         if known is None:
             known = self._split[dotted] = self._cut(dotted)
-        if not known[0]:
+        return known
+
+    def split(self, dotted: str) -> tuple[Summary, str] | None:
+        """Likewise, with what is known of the module."""
+        name, rest = self.place(dotted)
+        if not name:
             return None
-        module = self._thawed.get(known[0]) or self._module(known[0])
+        module = self._thawed.get(name) or self._module(name)
         assert module is not None
-        return module, known[1]
+        return module, rest
 
     def _cut(self, dotted: str) -> tuple[str, str]:
-        """The module and the rest; two empty strings: there is no such module."""
         head, rest = dotted, ""
         while head:
             if self._has(head):
@@ -144,12 +149,13 @@ class TreeIndex:
 
     def _follow(self, dotted: str) -> str:
         for _ in range(_MAX_HOPS):
-            found = self.split(dotted)
-            if found is None:
+            home, rest = self.place(dotted)
+            if not home:
                 return dotted
-            module, rest = found
             if not rest:
-                return module.module
+                return home
+            module = self._thawed.get(home) or self._module(home)
+            assert module is not None
             name, _, tail = rest.partition(".")
             target = self.export(module, name)
             if target is None:

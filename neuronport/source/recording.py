@@ -130,11 +130,10 @@ class RecordingIndex(TreeIndex):
         self._asked.splits.add(name)
         return super().module(name)
 
-    def split(self, dotted: str) -> tuple[Summary, str] | None:
-        if dotted[:1] != "@":
-            return None
-        self._asked.splits.add(dotted)
-        return super().split(dotted)
+    def place(self, dotted: str) -> tuple[str, str]:
+        if dotted[:1] == "@":
+            self._asked.splits.add(dotted)
+        return super().place(dotted)
 
     def localize(self, dotted: str, importer: Summary) -> str:
         if dotted[:1] == "@" or dotted.partition(".")[0] not in self.heads:
