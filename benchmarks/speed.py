@@ -9,8 +9,8 @@ named and left out. torchfix needs minutes, so it runs once and only on the smal
 
 Peak memory is the largest sum of the resident sizes of a process and its descendants, sampled in a
 run of its own that is not timed. Pages that processes share count once for each, so it is an upper
-bound. The audit is run with one and two processes, each with an empty and a filled cache, and the
-four outputs have to be the same, byte for byte; if they are not, the exit code is 1.
+bound. The audit is run with one and two processes, each without a cache and with an empty and a filled
+one, and all outputs have to be the same, byte for byte; if they are not, the exit code is 1.
 """
 
 from __future__ import annotations
@@ -181,13 +181,16 @@ def own_env() -> dict[str, str]:
     return {"PYTHONPATH": f"{ROOT}{os.pathsep}{known}" if known else str(ROOT)}
 
 
-def audits(python: str, package: Path, jobs: Sequence[int]) -> Iterator[Tool]:
-    for state in ("cold", "warm"):
+def audits(python: str, package: Path, jobs: Sequence[int], installed: bool) -> Iterator[Tool]:
+    for state in ("no cache", "cold", "warm"):
         for count in jobs:
+            words = ["audit", str(package), "--format", "json", "-j", str(count)]
+            if state == "no cache":
+                words.append("--no-cache")
             yield Tool(
                 f"audit {state} -j{count}",
-                neuronport(python, "audit", str(package), "--format", "json", "-j", str(count)),
-                own_env(),
+                neuronport(python, *words),
+                {} if installed else own_env(),
                 good=(0, 1),
                 speaks='"findings"',
                 cold=state == "cold",
@@ -210,10 +213,14 @@ def others(python: str, package: Path, ruff: str | None, torchfix: str | None) -
         yield Tool("torchfix", command, good=(0, 1), speaks=" TOR", repeats=1)
 
 
-def start_up(python: str, repeats: int, scratch: Path) -> dict[str, Measure]:
+def start_up(python: str, repeats: int, scratch: Path, installed: bool) -> dict[str, Measure]:
     tools = [
         Tool("python -c pass", [python, "-c", "pass"]),
-        Tool("neuronport --version", neuronport(python, "--version"), own_env()),
+        Tool(
+            "neuronport --version",
+            neuronport(python, "--version"),
+            {} if installed else own_env(),
+        ),
     ]
     return measure(tools, repeats, 60, False, scratch)
 
@@ -303,6 +310,11 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=900, help="seconds for one run")
     parser.add_argument("--python", default=sys.executable, help="interpreter of audit and parse")
     parser.add_argument(
+        "--installed",
+        action="store_true",
+        help="time the neuronport that is installed for it, compiled or not, not this checkout",
+    )
+    parser.add_argument(
         "--ruff", default=tool_beside("ruff"), help="the ruff to compare with; empty: leave out"
     )
     parser.add_argument(
@@ -345,7 +357,7 @@ def main() -> int:
     good = True
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        first = start_up(args.python, max(10, args.repeat), scratch)
+        first = start_up(args.python, max(10, args.repeat), scratch, args.installed)
         result["start_up"] = as_json(first)
         print("\nstart-up")
         for name, m in first.items():
@@ -357,7 +369,7 @@ def main() -> int:
             package = sources / name
             files, lines = size(package)
             tools = [*others(args.python, package, args.ruff, args.torchfix)]
-            tools += audits(args.python, package, args.jobs)
+            tools += audits(args.python, package, args.jobs, args.installed)
             # reads every file once, so that the first tool does not pay for the disk; fills caches
             for tool in tools:
                 if "warm" in tool.name or tool.name == "ast.parse":
