@@ -240,11 +240,17 @@ class Finding:
     @property
     def verdict(self) -> Verdict:
         """The strongest verdict over all targets."""
+        if len(self.by_target) == 1:
+            (only,) = self.by_target.values()
+            return only.verdict
         return min((t.verdict for t in self.by_target.values()), key=VERDICT_ORDER.__getitem__)
 
     @property
     def confidence(self) -> Confidence:
         """The confidence of the strongest verdict."""
+        if len(self.by_target) == 1:
+            (only,) = self.by_target.values()
+            return only.confidence
         worst = self.verdict
         return min(
             (t.confidence for t in self.by_target.values() if t.verdict is worst),

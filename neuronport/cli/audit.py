@@ -183,7 +183,7 @@ def command(
         )
     finally:
         progress.close()
-    by_name = {os.path.realpath(p) for p in named if p != "-"}
+    by_name = {os.path.realpath(p) for p in named if p != "-" and not os.path.isdir(p)}
     result = assemble.assemble(
         part=part,
         workspace=workspace,
@@ -212,7 +212,7 @@ def command(
         named=frozenset(
             f.path
             for f in python
-            if isinstance(f, StdinFile) or os.path.realpath(f.absolute) in by_name
+            if isinstance(f, StdinFile) or (by_name and os.path.realpath(f.absolute) in by_name)
         ),
     )
     if write_baseline:
