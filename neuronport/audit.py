@@ -119,8 +119,8 @@ class Tree:
         self.digests: dict[str, bytes] = {}
         """Module → digest of its summary and calls."""
         self.facts: dict[str, tuple[Kept, Kept]] | None = None
-        """Path → facts and summary, for whoever asks for them by a dict here: then what they and the summaries are
-        kept in is there until ``close``."""
+        """Path → facts and summary, for whoever asks for them by a dict here: then what they are kept
+        in is there until ``close``."""
         self.folder = ""
         """What the spool is in, where it has to go in the end."""
         self._paths: dict[str, str] = {}

@@ -106,9 +106,13 @@ class TreeIndex:
         name, rest = self.place(dotted)
         if not name:
             return None
+        return self._there(name), rest
+
+    def _there(self, name: str) -> Summary:
+        """The summary of a module that the tree has."""
         module = self._thawed.get(name) or self._module(name)
         assert module is not None
-        return module, rest
+        return module
 
     def _cut(self, dotted: str) -> tuple[str, str]:
         head, rest = dotted, ""
@@ -154,8 +158,7 @@ class TreeIndex:
                 return dotted
             if not rest:
                 return home
-            module = self._thawed.get(home) or self._module(home)
-            assert module is not None
+            module = self._there(home)
             name, _, tail = rest.partition(".")
             target = self.export(module, name)
             if target is None:
