@@ -280,6 +280,9 @@ class Finding:
         return replace(self, fingerprint=digest)
 
     def as_json(self) -> dict[str, Any]:
+        return {**self.place_as_json(), **self.verdicts_as_json(), **self.rest_as_json()}
+
+    def place_as_json(self) -> dict[str, Any]:
         return {
             "rule": self.rule,
             "area": self.area,
@@ -296,9 +299,18 @@ class Finding:
             "fingerprint": self.fingerprint,
             "suppressed": self.suppressed,
             "context": self.context.as_json(),
+        }
+
+    def verdicts_as_json(self) -> dict[str, Any]:
+        """The part that depends on ``by_target`` alone, which many findings share."""
+        return {
             "verdict": {t: str(v.verdict) for t, v in self.by_target.items()},
             "confidence": str(self.confidence),
             "by_target": {t: v.as_json() for t, v in self.by_target.items()},
+        }
+
+    def rest_as_json(self) -> dict[str, Any]:
+        return {
             "related": [r.as_json() for r in self.related],
             "fix": self.fix.as_json() if self.fix else None,
             "node": self.node or None,

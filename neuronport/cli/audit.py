@@ -256,6 +256,8 @@ def _stdin() -> bytes:
 
 def _overwritten(workspace: Any, files: Sequence[tuple[str, str]]) -> str:
     """What is wrong with the files to be written; empty: nothing."""
+    if not files:
+        return ""
     audited = {os.path.realpath(f.absolute) for f in workspace.files if f.kind in _SOURCES}
     seen: set[str] = set()
     for _, path in files:
@@ -346,6 +348,7 @@ def _report(
 ) -> None:
     """``absolute``: what was named is, so what is shown is."""
     from dataclasses import replace
+    from functools import cache
 
     from neuronport.reporting import relocate
     from neuronport.reporting.output import options_for, write
@@ -354,16 +357,22 @@ def _report(
 
     source = _source_reader(workspace)
     stdin = {f.path for f in workspace.files if isinstance(f, StdinFile)}
-    servers = relocate.below(result, relocate.prefix(workspace.root), stdin)
     before = relocate.from_here(workspace.root, absolute)
-    people = relocate.below(result, before, stdin)
+
+    @cache
+    def for_servers() -> Any:
+        return relocate.below(result, relocate.prefix(workspace.root), stdin)
+
+    @cache
+    def for_people() -> Any:
+        return relocate.below(result, before, stdin)
 
     def rendered(name: str, options: Any) -> Any:
         if name in relocate.FORMATS:
-            return format_named(name).render(servers, options)
+            return format_named(name).render(for_servers(), options)
         if name in relocate.FOR_PEOPLE:
             options = replace(options, source=_source_reader(workspace, before))
-            return format_named(name).render(people, options)
+            return format_named(name).render(for_people(), options)
         return format_named(name).render(result, options)
 
     for name in formats:

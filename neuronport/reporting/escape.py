@@ -99,6 +99,8 @@ def json_text(encoded: str) -> str:
 
     The value stays the same; the bytes are valid UTF-8 and safe to print.
     """
+    if encoded.isascii() and "\x7f" not in encoded:  # JSON itself escapes all that is below a space
+        return encoded
     return _UNSAFE.sub(_json_escape, encoded)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from neuronport import detectors
 from neuronport.detectors import Detector, Hit
@@ -69,6 +70,7 @@ class Judge:
         self._listeners = Listeners(
             d for d in detectors.all_detectors().values() if d.rule in book.rules
         )
+        self._judged: dict[tuple[Any, ...], dict[str, TargetVerdict]] = {}
         self._routes: dict[tuple[str, str], tuple[bool, tuple[Detector, ...]]] = {}
         self._missing = frozenset.intersection(
             *(book.missing.get(path, frozenset()) for path in {t.path for t in self.targets})
@@ -227,40 +229,15 @@ class Judge:
         excused: str = "",
         unreached: Related | None = None,
     ) -> Finding | None:
-        by_target: dict[str, TargetVerdict] = {}
         # What another branch places runs all the same; in one expression there is nothing to write.
         placed = guard is not None and places.placed_otherwise(event, guard, view)
-        for target in self.targets:
-            if hit.paths and target.path not in hit.paths:
-                continue
-            if hit.answer is not None:
-                answer = hit.answer(target)
-                if answer is not None:
-                    by_target[str(target)] = replace(
-                        answer,
-                        confidence=weakest(answer.confidence, hit.confidence, _ceiling(spec, role)),
-                    )
-                continue
-            verdict = spec.verdict(target, skipped=skipped)
-            if verdict is None:
-                continue
-            if hit.verdict is not None and not (imported and verdict.is_reference):
-                verdict = hit.verdict
-                if skipped and not verdict.is_reference:
-                    guarded = spec.guarded.get(target.path)
-                    verdict = guarded[0].verdict if guarded else Verdict.LOCKS_IN
-            nowhere = (
-                unreached is not None or placed or (guard is not None and guard.kind == "decorator")
-            )
-            if nowhere and not verdict.is_reference:
-                verdict = Verdict.LOCKS_IN  # a test that is skipped does not run on the CPU either
-            evidence = spec.evidence_for(target.path)
-            by_target[str(target)] = TargetVerdict(
-                verdict,
-                self._confidence(spec, hit.confidence, evidence, role),
-                evidence,
-                hit.replacement or spec.replacement.get(target.path, ""),
-            )
+        nowhere = (
+            unreached is not None or placed or (guard is not None and guard.kind == "decorator")
+        )
+        if hit.answer is not None:
+            by_target = self._answers(spec, hit, role)
+        else:
+            by_target = self._verdicts(spec, hit, role, skipped, imported, nowhere)
         if not by_target:
             return None
         return Finding(
@@ -287,6 +264,62 @@ class Judge:
             fix=None if placed and guard is not None and guard.kind == "ifexp" else spec.fix,
             snippet=snippet(lines, hit.span.line),
         )
+
+    def _answers(self, spec: Spec, hit: Hit, role: Role) -> Mapping[str, TargetVerdict]:
+        by_target: dict[str, TargetVerdict] = {}
+        assert hit.answer is not None
+        for target in self.targets:
+            if hit.paths and target.path not in hit.paths:
+                continue
+            answer = hit.answer(target)
+            if answer is not None:
+                sure = weakest(answer.confidence, hit.confidence, _ceiling(spec, role))
+                by_target[str(target)] = (
+                    answer if sure is answer.confidence else replace(answer, confidence=sure)
+                )
+        return by_target
+
+    def _verdicts(
+        self, spec: Spec, hit: Hit, role: Role, skipped: bool, imported: bool, nowhere: bool
+    ) -> Mapping[str, TargetVerdict]:
+        """The verdicts of a rule, the same for all findings of which nothing else is known: what is
+        one object is sent and written once."""
+        key = (
+            spec.id,
+            hit.verdict,
+            hit.confidence,
+            hit.replacement,
+            hit.paths,
+            role,
+            skipped,
+            imported,
+            nowhere,
+        )
+        by_target = self._judged.get(key)
+        if by_target is not None:
+            return by_target
+        by_target = self._judged[key] = {}
+        for target in self.targets:
+            if hit.paths and target.path not in hit.paths:
+                continue
+            verdict = spec.verdict(target, skipped=skipped)
+            if verdict is None:
+                continue
+            if hit.verdict is not None and not (imported and verdict.is_reference):
+                verdict = hit.verdict
+                if skipped and not verdict.is_reference:
+                    guarded = spec.guarded.get(target.path)
+                    verdict = guarded[0].verdict if guarded else Verdict.LOCKS_IN
+            if nowhere and not verdict.is_reference:
+                verdict = Verdict.LOCKS_IN  # a test that is skipped does not run on the CPU either
+            evidence = spec.evidence_for(target.path)
+            by_target[str(target)] = TargetVerdict(
+                verdict,
+                self._confidence(spec, hit.confidence, evidence, role),
+                evidence,
+                hit.replacement or spec.replacement.get(target.path, ""),
+            )
+        return by_target
 
     @staticmethod
     def _confidence(

@@ -26,6 +26,7 @@ NAME = "json"
 DESCRIPTION = "everything, for programs; schema schemas/audit.json"
 
 SCHEMA = "neuronport/audit/1"
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def render(audit: AuditResult, options: RenderOptions) -> Iterator[str]:
@@ -39,14 +40,16 @@ def render(audit: AuditResult, options: RenderOptions) -> Iterator[str]:
     yield '"groups": '
     yield from _list(_group(g) for g in summary.groups)
     yield ',\n"findings": '
-    findings = by_place(audit.findings)
-    yield from _list({**f.as_json(), "fails": counts(f, audit)} for f in findings)
+    verdicts = _Verdicts()
+    yield from _lines(
+        _finding(f, "fails", counts(f, audit), verdicts) for f in by_place(audit.findings)
+    )
     yield ',\n"references": '
     yield from _list(_reference(f) for f in by_place(audit.references))
     yield ',\n"suppressed": '
-    yield from _list({**f.as_json(), "by": "comment"} for f in by_place(audit.suppressed))
+    yield from _lines(_finding(f, "by", "comment", verdicts) for f in by_place(audit.suppressed))
     yield ',\n"baselined": '
-    yield from _list({**f.as_json(), "by": "baseline"} for f in by_place(audit.baselined))
+    yield from _lines(_finding(f, "by", "baseline", verdicts) for f in by_place(audit.baselined))
     yield ',\n"unused_suppressions": '
     yield from _list(
         {"path": u.path, "line": u.line, "text": u.text, "why": u.why or None}
@@ -66,14 +69,40 @@ def _parts(audit: AuditResult) -> Iterator[Iterable[Finding]]:
 
 def encode(value: Any) -> str:
     """Compact JSON of valid UTF-8; lone surrogates and unseen characters escaped."""
-    return json_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    return json_text(_ENCODER.encode(value))
+
+
+class _Verdicts:
+    """The members of a JSON object that say what is judged, encoded once for all findings that share
+    it: it is most of their text."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def of(self, finding: Finding) -> str:
+        shared = id(finding.by_target)
+        text = self._known.get(shared)
+        if text is None:
+            text = self._known[shared] = encode(finding.verdicts_as_json())[1:-1]
+        return text
+
+
+def _finding(finding: Finding, key: str, value: Any, verdicts: _Verdicts) -> str:
+    """A finding with one more member."""
+    before = encode(finding.place_as_json())
+    after = encode({**finding.rest_as_json(), key: value})
+    return f"{before[:-1]}, {verdicts.of(finding)}, {after[1:]}"
 
 
 def _list(rows: Iterable[Any]) -> Iterator[str]:
+    return _lines(map(encode, rows))
+
+
+def _lines(rows: Iterable[str]) -> Iterator[str]:
     yield "["
     separator = "\n"
     for row in rows:
-        yield separator + encode(row)
+        yield separator + row
         separator = ",\n"
     yield "]" if separator == "\n" else "\n]"
 
