@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -56,6 +56,8 @@ class Hit:
     answer: Answer | None = None
     """Judges each target itself, in place of the rule's verdicts and evidence: for rules whose
     knowledge is a table of its own. ``None`` for a target: nothing to say there."""
+    asks: tuple[Hashable, ...] = ()
+    """What ``answer`` depends on besides the target, so that the same is asked once; empty: not said."""
 
 
 Check = Callable[["Event", "ModuleView"], Iterable[Hit]]

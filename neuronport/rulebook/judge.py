@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from neuronport import detectors
-from neuronport.detectors import Detector, Hit
+from neuronport.detectors import Answer, Detector, Hit
 from neuronport.findings import (
     Confidence,
     Context,
@@ -70,7 +70,7 @@ class Judge:
         self._listeners = Listeners(
             d for d in detectors.all_detectors().values() if d.rule in book.rules
         )
-        self._judged: dict[tuple[Any, ...], dict[str, TargetVerdict]] = {}
+        self._judged: dict[tuple[Any, ...], Mapping[str, TargetVerdict]] = {}
         self._routes: dict[tuple[str, str], tuple[bool, tuple[Detector, ...]]] = {}
         self._missing = frozenset.intersection(
             *(book.missing.get(path, frozenset()) for path in {t.path for t in self.targets})
@@ -234,10 +234,7 @@ class Judge:
         nowhere = (
             unreached is not None or placed or (guard is not None and guard.kind == "decorator")
         )
-        if hit.answer is not None:
-            by_target = self._answers(spec, hit, role)
-        else:
-            by_target = self._verdicts(spec, hit, role, skipped, imported, nowhere)
+        by_target = self._verdicts(spec, hit, role, skipped, imported, nowhere)
         if not by_target:
             return None
         return Finding(
@@ -265,13 +262,14 @@ class Judge:
             snippet=snippet(lines, hit.span.line),
         )
 
-    def _answers(self, spec: Spec, hit: Hit, role: Role) -> Mapping[str, TargetVerdict]:
+    def _answers(
+        self, spec: Spec, hit: Hit, answers: Answer, role: Role
+    ) -> Mapping[str, TargetVerdict]:
         by_target: dict[str, TargetVerdict] = {}
-        assert hit.answer is not None
         for target in self.targets:
             if hit.paths and target.path not in hit.paths:
                 continue
-            answer = hit.answer(target)
+            answer = answers(target)
             if answer is not None:
                 sure = weakest(answer.confidence, hit.confidence, _ceiling(spec, role))
                 by_target[str(target)] = (
@@ -290,15 +288,26 @@ class Judge:
             hit.confidence,
             hit.replacement,
             hit.paths,
+            hit.asks,
             role,
             skipped,
             imported,
             nowhere,
         )
         by_target = self._judged.get(key)
-        if by_target is not None:
-            return by_target
-        by_target = self._judged[key] = {}
+        if by_target is None:
+            if hit.answer is not None:
+                by_target = self._answers(spec, hit, hit.answer, role)
+            else:
+                by_target = self._looked_up(spec, hit, role, skipped, imported, nowhere)
+            if hit.answer is None or hit.asks:
+                self._judged[key] = by_target
+        return by_target
+
+    def _looked_up(
+        self, spec: Spec, hit: Hit, role: Role, skipped: bool, imported: bool, nowhere: bool
+    ) -> Mapping[str, TargetVerdict]:
+        by_target: dict[str, TargetVerdict] = {}
         for target in self.targets:
             if hit.paths and target.path not in hit.paths:
                 continue

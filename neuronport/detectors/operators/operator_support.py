@@ -103,6 +103,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         group=f"operator-support/{operator}",
         guarded=False,
         answer=lambda target: _answer(spelling, call, target, bool(hot), entry),
+        asks=(spelling, _plain(call), bool(hot), entry),
     )
 
 
