@@ -24,6 +24,15 @@ class Named(click.ParamType[str]):
         return str(value)
 
 
+class Paths(click.Path):
+    """A path; an empty one is most often a variable that is not set, never the current folder."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def output_option(help_: str = "Also write; repeatable.") -> Callable[[F], F]:
     """Adds ``--output``; the command gets ``outputs``, for :func:`named_files`."""
     return click.option(

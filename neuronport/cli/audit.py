@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import click
 
-from neuronport.cli._outputs import Named, output_option, stop
+from neuronport.cli._outputs import Named, output_option, say, stop
 from neuronport.cli._record import record_option
 
 LEVELS = ("error", "warning", "note", "none")
@@ -195,7 +195,7 @@ def command(
         fail_on=level,
         fail_roles=roles,
         command=[
-            *named,
+            *(f"./{path}" if path.startswith("-") and path != "-" else path for path in named),
             *_given("target", target),
             *_given("select", select),
             *_given("ignore", ignore),
@@ -215,6 +215,7 @@ def command(
             if isinstance(f, StdinFile) or (by_name and os.path.realpath(f.absolute) in by_name)
         ),
     )
+    _say_what_is_not_there(selection, book, result)
     if write_baseline:
         try:
             baseline.write(write_baseline, [*result.findings, *result.baselined], reasons)
@@ -337,6 +338,17 @@ def _check_selection(selection: Any, book: Any, file: str) -> None:
                 "names; `neuronport rules` lists them",
                 2,
             )
+
+
+def _say_what_is_not_there(selection: Any, book: Any, result: Any) -> None:
+    """A cause that was asked for and has no findings here: it may be gone, or be another tree's."""
+    from neuronport.rulebook.words import fits, group_rule
+
+    found = (*result.findings, *result.references, *result.suppressed, *result.baselined)
+    asked = [w for w in selection.select if book.get(w) is None and group_rule(w, book)]
+    for word in asked:
+        if not any(fits(word, finding) for finding in found):
+            say(f"{word}: there is no such cause in what was looked at")
 
 
 def _report(

@@ -78,9 +78,12 @@ def _group(group: str, cause: str, columns: int) -> Iterator[str]:
     from neuronport.reporting.screen import command as command_line
     from neuronport.reporting.screen import wrap
 
-    said = f"{escape.terminal(group)} is a group: the findings of one rule with one cause."
+    said = (
+        f"{escape.terminal(group)} is a group: the findings with one cause. Here is what the rules "
+        "say of it; which places it has, if any, is seen in the project, PATH:"
+    )
     yield from (f"{line}\n" for line in wrap(said, columns, "", ""))
-    yield f"  its places: {command_line('audit', '--select', group, '--format', 'full')}\n"
+    yield f"  its places: {command_line('audit', 'PATH', '--select', group, '--format', 'full')}\n"
     if "::" in cause:
         yield f"  the operator: {command_line('operators', 'show', cause)}\n"
     yield "\nIts rule:\n\n"

@@ -318,7 +318,14 @@ def _next(audit: AuditResult, summary: Summary, in_short: bool) -> Sequence[str]
         return [command("audit", "--help"), "  which files are read, and how to name others"]
     if not summary.groups:
         return full
-    rows = [command("explain", summary.groups[0].key)]
+    first = summary.groups[0]
+    rows = []
+    if in_short:
+        # Words of --select add up: with those given it would be more than the cause.
+        kept = [word for word in arguments if not word.startswith("--select=")]
+        only = ["--select", first.key, "--format", "full"]
+        rows.append(command("audit", *kept, *audit.audit_options, *only))
+    rows.append(command("explain", first.rule))
     if any(g.fix and g.fix.codemod for g in summary.groups):
         rows.append(command("port", *arguments, "--diff"))
     return [*rows, *full]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from neuronport.findings import Finding, Verdict
 from neuronport.rulebook.model import Rulebook
 
@@ -30,13 +32,21 @@ def is_known(word: str, book: Rulebook) -> bool:
     return group_rule(word, book) != "" or word in codemod_names(book)
 
 
+GROUPED = frozenset(("host-read", "operator-support"))
+"""Rules whose detectors name causes; those of choices are named for their place."""
+_PLACE = re.compile(r".*[^/]:[1-9][0-9]*", re.DOTALL)
+
+
 def group_rule(word: str, book: Rulebook) -> str:
     """The rule of a group's id, ``RULE/CAUSE`` as reports print it; empty: it is none."""
+    from neuronport.causes import CHOICES
+
     parts = word.split("/")
     for end in range(1, min(len(parts), _MOST_SLASHES)):
-        rule = "/".join(parts[:end])
-        if parts[end] and book.get(rule) is not None:
-            return rule
+        rule, cause = "/".join(parts[:end]), "/".join(parts[end:])
+        if cause and book.get(rule) is not None:
+            named = rule in GROUPED or (rule in CHOICES and _PLACE.fullmatch(cause))
+            return rule if named else ""
     return ""
 
 

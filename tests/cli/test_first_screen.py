@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from neuronport.cli import cli
+from neuronport.rulebook.words import GROUPED
 from tests.cli.running import ROOT
 
 SAMPLES = sorted(p.name for p in (ROOT / "samples").iterdir() if p.is_dir())
@@ -32,10 +34,52 @@ def test_it_is_one_screen(sample, monkeypatch):
     shown = run("audit", f"samples/{sample}", "--no-config").stdout
     lines = shown.splitlines()
     assert len(lines) <= 46
-    assert max(map(len, lines)) <= 100
+    # A command to copy is never broken.
+    assert max(len(line) for line in lines if " neuronport " not in line) <= 100
     for heading in ("What matters most", "area ", "effort", "not read", "knowledge", "result"):
         assert heading in shown, heading
-    assert re.search(r"^next  neuronport explain ", shown, re.M)
+    assert re.search(r"^next  neuronport audit ", shown, re.M)
+
+
+def following(shown: str) -> list[list[str]]:
+    """The commands that a first screen ends in, as a shell splits them."""
+    rows = shown.partition("\nnext  ")[2].splitlines()
+    return [shlex.split(row)[1:] for row in rows]
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_each_next_command_shows_what_it_promises(sample, monkeypatch):
+    """Run where they were printed, with words of an earlier choice that would add up."""
+    monkeypatch.chdir(ROOT)
+    asked = ("--no-config", "--select", "device", "--select", "*", "--ignore", "shapes")
+    shown = run("audit", f"samples/{sample}", *asked).stdout
+    place = re.search(r"^    (\S+:\d+)", shown, re.M)[1]
+    cause, rule, *others, everything = following(shown)
+    assert [cause[0], rule[0], everything[0]] == ["audit", "explain", "audit"]
+    page = run(*cause).stdout
+    assert f"\n{place}:" in page
+    assert set(re.findall(r"^\S+:\d+:\d+ .*\[(\S+)\]$", page, re.M)) >= {rule[1]}
+    found = len(re.findall(r"^\S+:\d+:\d+ ", page, re.M))
+    assert found < len(re.findall(r"^\S+:\d+:\d+ ", run(*everything).stdout, re.M))
+    assert run(*rule).stdout.startswith(f"{rule[1]}  ")
+    for other in others:
+        assert other[0] == "port"
+        assert run(*other).stdout.startswith("--- ")
+
+
+def test_a_name_like_an_option_is_named_so_that_it_is_none(project):
+    (project / "-dash").mkdir()
+    (project / "-dash" / "a.py").write_text("import torch\nx = torch.ones(1).cuda()\n")
+    shown = run("audit", "--no-config", "--", "-dash").stdout
+    for words in following(shown):
+        assert run(*words).exit_code in (0, 1), words
+
+
+def test_a_cause_that_is_not_there_is_said(project):
+    (project / "a.py").write_text("import torch\nx = torch.ones(1).cuda()\n")
+    gone = run("audit", "--no-config", "--select", "cuda-or-cpu-choice/nosuch.py:1")
+    assert "cuda-or-cpu-choice/nosuch.py:1: there is no such cause" in gone.stderr
+    assert "no such cause" not in run("audit", "--no-config", "--select", "device").stderr
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -105,10 +149,11 @@ def test_the_next_command_keeps_what_was_asked(project):
     (project / "a.py").write_text("import flash_attn\n")
     asked = ["--target=native@2.33", "--select=libraries", "--ignore=shapes", "--exclude=old"]
     shown = run("audit", ".", *asked, "--fail-on=warning", "--no-config").stdout
-    line = next(x for x in shown.splitlines() if x.endswith("--format full"))
+    line = shown.splitlines()[-1]
+    assert line.endswith("--format full")
     for word in (*asked, "--fail-on=warning", "--no-config"):
         assert word in line
-    again = run(*line.split()[1:] if line.split()[0] == "neuronport" else line.split()[2:])
+    again = run(*line.split()[1:])
     assert again.exit_code == 1
 
 
@@ -120,6 +165,7 @@ def test_explain_of_a_fix_and_of_a_group():
     assert '"codemod": "device-seam"' in run("explain", "device-seam", "--format", "json").stdout
     group = run("explain", "operator-support/aten::sort").stdout
     assert "is a group" in group
+    assert "neuronport audit PATH --select operator-support/aten::sort --format full" in group
     assert "operators show aten::sort" in group
 
 
@@ -128,6 +174,30 @@ def test_a_fix_selects_what_it_writes(project):
     shown = run("audit", "--select", "device-seam", "--format", "json", "--no-config").stdout
     assert "api/torch.Tensor.cuda" in shown
     assert '"api/flash_attn' not in shown
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "hardcoded-cuda-device/x",
+        "hardcoded-cuda-device/a.py",
+        "growing-tensor/a.py:3",
+        "device/a.py:1",
+    ],
+)
+def test_what_can_be_no_group_is_none(word):
+    assert run("explain", word).exit_code == 2
+    assert run("audit", "--no-config", "--select", word).exit_code == 2
+
+
+def test_the_rules_that_name_causes_are_known():
+    folder = ROOT / "neuronport" / "detectors"
+    named = {
+        path.stem.replace("_", "-")
+        for path in folder.rglob("*.py")
+        if re.search(r"\bgroup=f?\"", path.read_text())
+    }
+    assert named == GROUPED
 
 
 @pytest.mark.parametrize("written", ["native@", "native:", "native@:trn2", "xla@2.31:"])

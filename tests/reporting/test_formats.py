@@ -384,7 +384,9 @@ def test_markdown_tables_keep_their_columns() -> None:
 def test_text_fits(width: int, audit: Callable[[], AuditResult]) -> None:
     from neuronport.reporting.screen import width_of
 
-    for line in text_of("text", audit(), width=width).splitlines():
+    shown, _, commands = text_of("text", audit(), width=width).partition("\nnext  ")
+    assert all(line.startswith(("neuronport ", " ")) for line in commands.splitlines())
+    for line in shown.splitlines():
         assert width_of(line) <= max(80, min(120, width)), line
 
 
