@@ -12,7 +12,8 @@ packages no rule names), ``ROOTS`` (first parts of dotted names),
 ``OPERANDS`` (methods whose results matter in arithmetic). ``ONLY``, a set of
 names (for dotted names: their last part) or a table of sets by kind of event, spares it events of
 other names, and time; ``WITH`` is the keywords with which it wants calls of any name, ``PATTERN`` a
-regular expression for dotted names it wants besides. What is known
+regular expression for dotted names it wants besides; ``speaks_of(kind, name)`` says so itself, once
+for each name. What is known
 about Neuron stays in the rule's TOML file; a detector only finds the places.
 """
 
@@ -82,6 +83,8 @@ class Detector:
     """Keywords with which it is shown calls of any name."""
     pattern: str = ""
     """A regular expression for dotted names it is shown besides."""
+    speaks_of: Callable[[str, str], bool] | None = None
+    """Whether it has anything to say of events of a kind and name (canonical where it is dotted)."""
 
 
 @cache
@@ -112,6 +115,7 @@ def all_detectors() -> Mapping[str, Detector]:
                 _only(module),
                 frozenset(getattr(module, "WITH", ())),
                 getattr(module, "PATTERN", ""),
+                getattr(module, "speaks_of", None),
             )
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from operator import itemgetter
 
 from neuronport.detectors import Detector
 from neuronport.readers.python.facts import Event
@@ -14,14 +15,22 @@ class Listeners:
     """The detectors by the kinds, names and keywords they asked for."""
 
     def __init__(self, chosen: Iterable[Detector]) -> None:
-        self._by_kind: dict[str, list[Detector]] = {}
+        self._by_name: dict[tuple[str, str], list[tuple[int, Detector]]] = {}
+        """Kind and (last part of the) name → those that hear of nothing else, with their number."""
+        self._asked: dict[str, list[tuple[int, Detector]]] = {}
+        """Kind → those of which more than the name decides, likewise."""
         self._keywords: dict[str, dict[str, list[Detector]]] = {}
         self._patterns: dict[str, re.Pattern[str]] = {}
-        for detector in chosen:
+        for number, detector in enumerate(chosen):
             if detector.pattern:
                 self._patterns[detector.rule] = re.compile(detector.pattern)
             for kind in sorted(detector.events):
-                self._by_kind.setdefault(kind, []).append(detector)
+                if kind in detector.only and not detector.pattern:
+                    for name in detector.only[kind]:
+                        by_name = self._by_name.setdefault((kind, name), [])
+                        by_name.append((number, detector))
+                else:
+                    self._asked.setdefault(kind, []).append((number, detector))
                 for keyword in sorted(detector.with_):
                     by_keyword = self._keywords.setdefault(kind, {})
                     by_keyword.setdefault(keyword, []).append(detector)
@@ -43,9 +52,16 @@ class Listeners:
     def named(self, kind: str, name: str) -> tuple[Detector, ...]:
         """The detectors for events of a kind; ``name``: canonical where it is a dotted one."""
         last = name.rpartition(".")[2]
-        return tuple(d for d in self._by_kind.get(kind, ()) if self._wants(d, kind, name, last))
+        heard = [
+            *self._by_name.get((kind, last), ()),
+            *(n for n in self._asked.get(kind, ()) if self._wants(n[1], kind, name, last)),
+        ]
+        heard.sort(key=itemgetter(0))
+        return tuple(detector for _, detector in heard)
 
     def _wants(self, detector: Detector, kind: str, name: str, last: str) -> bool:
+        if detector.speaks_of is not None and not detector.speaks_of(kind, name):
+            return False
         if kind not in detector.only:
             return True
         if last in detector.only[kind]:

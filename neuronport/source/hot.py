@@ -46,8 +46,9 @@ def training_loops(facts: ModuleFacts) -> dict[int, str]:
     """Loops in which a backward pass or an optimizer step happens (``training``), or something else
     steps: an environment, a search (``stepping``); the innermost ones."""
     found: dict[int, str] = {}
-    for kind, _, ctx, name, value, *_rest in facts.events:
-        if kind == "method" and name in METHODS:
+    for event in facts.events:
+        if event[0] == "method" and event[3] in METHODS:
+            _, _, ctx, name, value, *_ = event
             loops = [i for i in facts.contexts[ctx].loops if facts.loops[i].kind != "comprehension"]
             if loops and name != "zero_grad" and not _is_scheduler(value, facts):
                 if name != "step" or _TRAINS.search(_named(value, facts)):

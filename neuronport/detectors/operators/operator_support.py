@@ -60,25 +60,27 @@ _WEAK = (EvidenceKind.REPORTED, EvidenceKind.INFERRED)
 _INFINITE = frozenset(("math.inf", "numpy.inf", "torch.inf"))
 _NO_TENSOR = frozenset(("array", "number", "string", "device", "dtype", "state"))
 
-ONLY = {"use": ()}
-PATTERN = r"^torch\."
+
+def speaks_of(kind: str, name: str) -> bool:
+    if kind == "method":
+        return name in METHODS and _spelling(kind, name) in _notable()
+    known = name.startswith("torch.") and name.rpartition(".")[2] not in OWNED
+    return known and name in _notable()
+
+
+def _spelling(kind: str, name: str) -> str:
+    return f"torch.Tensor.{name}" if kind == "method" else name
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "method":
-        if event.name not in METHODS:
-            return
-        spelling = f"torch.Tensor.{event.name}"
+        spelling = _spelling("method", event.name)
     else:
         if event.role != "call" or (event.name[:6] != "torch." and event.name[:1] != "@"):
             return
         spelling = view.index.canonical(event.name, view.summary)
-        if spelling.rpartition(".")[2] in OWNED:
-            return
         if spelling == "torch.where" and len(event.args or ()) + len(event.kwargs) == 1:
             return  # nonzero under another name
-    if spelling not in _notable():
-        return
     call = _call(event, spelling, view)
     # Of most calls there is nothing to say, wherever they stand.
     if call is None or not _speaks(spelling, call, view.targets):

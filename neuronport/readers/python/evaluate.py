@@ -129,6 +129,12 @@ def read_module(
 
 
 _searcher = cache(searcher)
+_pattern = cache(re.compile)
+
+
+@cache
+def _roots(interest: Interest, tree_roots: frozenset[str]) -> frozenset[str]:
+    return interest.roots | tree_roots
 
 
 class _Reader:
@@ -145,10 +151,10 @@ class _Reader:
         self.module = module
         self.is_package = is_package
         self.interest = interest
-        self.roots = interest.roots | tree_roots
+        self.roots = _roots(interest, tree_roots)
         self.tree_roots = tree_roots
         self._wanted: dict[str, bool] = {}
-        self._modules = re.compile(interest.modules).search
+        self._modules = _pattern(interest.modules).search
         self.methods = interest.methods
         self.keywords = interest.keywords
         self.names = interest.names
