@@ -26,6 +26,9 @@ _HARMLESS = frozenset(
 """Decorators that call nothing themselves; others may register what they decorate."""
 
 
+_AGAIN = Related("", 0, "whoever calls this is being asked about")
+
+
 class Callers:
     """Tells what is only called where CUDA was asked for."""
 
@@ -33,17 +36,58 @@ class Callers:
         self.index = index
         self.truth = truth
         self._known: dict[str, Related | None] = {}
+        self._granted: dict[str, Related] = {}
+        """What is not reached if none of those is that are still being asked about, oldest first."""
+        self._rests: dict[str, int] = {}
+        """Of these, the oldest that it rests on, by number."""
+        self._oldest = 0
+        self._asked_about = 0
+        self._cut = False
 
     def unreached(self, dotted: str) -> Related | None:
         """The condition of a caller for which a function is not reached, if all callers have one."""
-        return self._function(dotted, 0)
+        if dotted not in self._known:
+            self._cut = False
+            found = self._function(dotted, 0)
+            self._known.update((n, f) for n, f in self._granted.items() if f is not _AGAIN)
+            self._known[dotted] = found
+            self._granted.clear()
+            self._rests.clear()
+        return self._known[dotted]
 
     def _function(self, dotted: str, depth: int) -> Related | None:
-        if dotted not in self._known:
-            self._known[dotted] = None  # who calls itself is reached from elsewhere or not at all
-            found = None if depth > _MAX_DEPTH else self._asked(dotted, depth)
-            self._known[dotted] = found
-        return self._known[dotted]
+        """Functions that call one another are not reached if nobody else calls one of them without
+        asking, and somebody asks: until that is known, it is taken for granted."""
+        if dotted in self._known:
+            return self._known[dotted]
+        found = self._granted.get(dotted)
+        if found is not None:
+            if found is _AGAIN:
+                self._oldest = min(self._oldest, self._rests[dotted])
+            return found
+        if depth > _MAX_DEPTH:
+            self._cut = True
+            return None
+        before = len(self._granted)
+        self._asked_about += 1
+        own = self._rests[dotted] = self._asked_about
+        self._granted[dotted] = _AGAIN
+        outer, self._oldest = self._oldest, own
+        found = self._asked(dotted, depth)
+        if found is _AGAIN and self._oldest >= own:
+            found = None  # nobody else in the tree calls it, nor who calls it
+        if found is None:
+            while len(self._granted) > before:
+                self._granted.popitem()
+            if not self._cut:
+                self._known[dotted] = None
+        else:
+            self._granted[dotted] = found
+            self._rests[dotted] = self._oldest
+        if found is _AGAIN:
+            outer = min(outer, self._oldest)
+        self._oldest = outer
+        return found
 
     def _asked(self, dotted: str, depth: int) -> Related | None:
         home = self.index.function(dotted)
@@ -72,16 +116,26 @@ class Callers:
         for others to call as well."""
         if not called or not 0 < self.index.times_called(called) < MOST_CALLERS:
             return None
+        before = self._oldest
         # Mostly the first says it.
-        first = self._condition(self.index.callers(called, 1)[0], depth)
-        if first is None:
+        found = self._condition(self.index.callers(called, 1)[0], depth)
+        if found is None:
             return None
         calls = self.index.callers(called)
-        if any(self._condition(call, depth) is None for call in calls[1:]):
+        entries = [] if found is _AGAIN else [calls[0]]
+        for call in calls[1:]:
+            condition = self._condition(call, depth)
+            if condition is None:
+                self._oldest = before
+                return None
+            if condition is not _AGAIN:
+                entries.append(call)
+                if found is _AGAIN:
+                    found = condition
+        if entries and role_of_path(path) is Role.CODE and not any(map(self._in_code, entries)):
+            self._oldest = before
             return None
-        if role_of_path(path) is Role.CODE and not any(self._in_code(call) for call in calls):
-            return None
-        return first
+        return found
 
     def _in_code(self, call: Call) -> bool:
         module = self.index.module(call.module)
@@ -99,7 +153,14 @@ class Callers:
                     guard.line,
                     "whoever calls this asks first: this condition does not hold on a Neuron host",
                 )
-        return self._function(call.caller, depth + 1)
+        # Whoever is defined in a function is not reached if that is not.
+        caller = call.caller
+        while len(caller) > len(call.module):
+            found = self._function(caller, depth + 1)
+            if found is not None:
+                return found
+            caller = caller.rpartition(".")[0]
+        return None
 
 
 def _last(decorator: Value) -> str:

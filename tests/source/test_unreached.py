@@ -53,6 +53,67 @@ def test_through_several_functions(tmp_path):
     assert verdict(tmp_path, files) == "locks-in"
 
 
+ENTRY = """
+import torch
+from helper import wait
+
+def run(x):
+    if x.device.type == "cuda":
+        return wait(x)
+    return x
+"""
+ITSELF = "import torch\n\ndef wait(x):\n    torch.cuda.synchronize()\n    return wait(x)\n"
+WITHIN = """
+import torch
+
+def wait(x):
+    class Wait(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            torch.cuda.synchronize()
+
+        @staticmethod
+        def backward(ctx, dy):
+            return wait(dy).apply(dy)
+
+    return Wait
+"""
+ONE_ANOTHER = """
+import torch
+
+def wait(x):
+    return again(x)
+
+def again(x):
+    torch.cuda.synchronize()
+    return wait(x) if x.numel() else more(x)
+
+def more(x):
+    return again(x)
+"""
+
+
+@pytest.mark.parametrize("helper", [ITSELF, WITHIN, ONE_ANOTHER])
+def test_who_calls_itself_is_reached_from_elsewhere(tmp_path, helper):
+    files = {"helper.py": helper}
+    assert verdict(tmp_path / "nobody", files) == "breaks"
+    assert verdict(tmp_path / "asks", {**files, "main.py": ENTRY}) == "locks-in"
+    assert verdict(tmp_path / "tests", {**files, "tests/test_it.py": ENTRY}) == "breaks"
+    other = {"other.py": NOT_ASKED.replace("()", "(1)")}
+    assert verdict(tmp_path / "one", {**files, "main.py": ENTRY, **other}) == "breaks"
+
+
+def test_functions_that_only_call_themselves_are_called_by_others(tmp_path):
+    """``walk`` is for whoever uses the project: nobody in the tree calls it but itself."""
+    walk = "from helper import wait\n\ndef walk(x):\n    wait(x)\n    walk(x)\n"
+    files = {"helper.py": ITSELF, "main.py": ENTRY, "walk.py": walk}
+    assert verdict(tmp_path, files) == "breaks"
+    two = walk.replace("    walk(x)", "    step(x)") + "\ndef step(x):\n    walk(x)\n"
+    assert verdict(tmp_path, {**files, "walk.py": two}) == "breaks"
+    asked = "import torch\nfrom walk import walk\n\nif torch.cuda.is_available():\n    walk(1)\n"
+    assert verdict(tmp_path, {**files, "walk.py": two, "asked.py": asked}) == "locks-in"
+
+
 PREFETCHER = (
     "import torch\n\nclass Prefetcher:\n    def next(self):\n        torch.cuda.synchronize()\n"
 )
