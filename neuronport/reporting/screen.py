@@ -306,7 +306,8 @@ def result_sentence(audit: AuditResult, summary: Summary) -> str:
         return f"nothing was looked at, which is not clean: exit code {audit.exit_code}"
     level = "no level" if audit.fail_on is Level.NONE else f"level {audit.fail_on}"
     number = plural(summary.failing, "finding")
-    return f"{number} at or above {level}, likely or certain: exit code {audit.exit_code}"
+    more = f", and {summary.may_fail:,} possible" if summary.may_fail else ""
+    return f"{number} at or above {level}, likely or certain{more}: exit code {audit.exit_code}"
 
 
 def _next(audit: AuditResult, summary: Summary, in_short: bool) -> Sequence[str]:

@@ -137,6 +137,8 @@ class Summary:
     """The others, by place."""
     by_target: Mapping[str, Mapping[Verdict, int]]
     """Target → verdict → places among the counted findings."""
+    only_possible: Mapping[str, Mapping[Verdict, int]]
+    """The same, of those among them that are only possible there."""
     by_level: Mapping[Level, int]
     by_area: Mapping[str, Mapping[Level, int]]
     by_file: Mapping[str, Mapping[Level, int]]
@@ -145,6 +147,8 @@ class Summary:
     """Among those set apart."""
     failing: int
     """Findings that make the run fail."""
+    may_fail: int
+    """Findings that would, were they more than possible."""
     effort: Mapping[Level, EffortRange]
     ratio: Mapping[str, Ratio]
     not_looked_at: Mapping[str, int]
@@ -160,8 +164,14 @@ def counts(finding: Finding, audit: AuditResult) -> bool:
     return (
         finding.context.role in audit.fail_roles
         and finding.confidence is not Confidence.POSSIBLE
-        and LEVEL_ORDER[finding.level] <= LEVEL_ORDER[audit.fail_on]
-        and Level.NONE not in (finding.level, audit.fail_on)
+        and _loud_enough(finding.level, audit)
+    )
+
+
+def _loud_enough(level: Level, audit: AuditResult) -> bool:
+    return LEVEL_ORDER[level] <= LEVEL_ORDER[audit.fail_on] and Level.NONE not in (
+        level,
+        audit.fail_on,
     )
 
 
@@ -229,10 +239,11 @@ def _summarize(audit: AuditResult) -> Summary:
     groups, effort = _groups(judged_once, audit)
     targets = [str(t) for t in audit.targets]
     by_target: dict[str, Counter[Verdict]] = {t: Counter() for t in targets}
+    only_possible: dict[str, Counter[Verdict]] = {}
     by_level: Counter[Level] = Counter()
     by_area: dict[str, Counter[Level]] = {}
     by_file: dict[str, Counter[Level]] = {}
-    failing = 0
+    failing = may_fail = 0
     for row in judged_once:
         finding, level = row.finding, row.level
         by_level[level] += 1
@@ -241,18 +252,25 @@ def _summarize(audit: AuditResult) -> Summary:
         for target, judged in finding.by_target.items():
             if not judged.verdict.is_reference:
                 by_target.setdefault(target, Counter())[judged.verdict] += 1
-        failing += counts(finding, audit)
+                if judged.confidence is Confidence.POSSIBLE:
+                    only_possible.setdefault(target, Counter())[judged.verdict] += 1
+        if row.confidence is Confidence.POSSIBLE:
+            may_fail += _loud_enough(level, audit)
+        else:
+            failing += counts(finding, audit)
     listed = {n.path for n in audit.not_looked_at if n.line is None}
     return Summary(
         groups=groups,
         counted=counted,
         apart=apart,
         by_target={t: _worst_first(c) for t, c in by_target.items()},
+        only_possible={t: _worst_first(c) for t, c in only_possible.items()},
         by_level={lv: by_level[lv] for lv in Level if by_level[lv]},
         by_area=_loudest_first(by_area),
         by_file=_loudest_first(by_file),
         by_role={r: n for r in Role if (n := sum(f.context.role is r for f in apart))},
         failing=failing,
+        may_fail=may_fail,
         effort={lv: effort[lv] for lv in Level if lv in effort},
         ratio=_ratios(targets, counted, audit),
         not_looked_at=dict(
@@ -426,13 +444,19 @@ VERDICT_PHRASES: Mapping[Verdict, tuple[str, str]] = {
 }
 
 
-def verdict_sentence(by_verdict: Mapping[Verdict, int]) -> str:
-    """``12 places break, 5 fall back to the CPU``; empty when there is nothing to say."""
+def verdict_sentence(
+    by_verdict: Mapping[Verdict, int], only_possible: Mapping[Verdict, int] | None = None
+) -> str:
+    """``12 places break, 5 fall back to the CPU (3 only possible)``; empty: nothing to say."""
     parts: list[str] = []
     for verdict, number in by_verdict.items():
         one, many = VERDICT_PHRASES[verdict]
         subject = f"{number:,}" if parts else plural(number, "place")
-        parts.append(f"{subject} {one if number == 1 else many}")
+        unsure = (only_possible or {}).get(verdict, 0)
+        said = (
+            f" ({'' if unsure == number == 1 else f'{unsure:,} '}only possible)" if unsure else ""
+        )
+        parts.append(f"{subject} {one if number == 1 else many}{said}")
     return ", ".join(parts)
 
 
@@ -452,7 +476,10 @@ def target_line(target: str, audit: AuditResult) -> str:
     """The verdict on one target in one sentence, without the target's name."""
     if audit.tree.looked_at == 0:
         return "nothing was looked at, so nothing is known"
-    said = verdict_sentence(summarize(audit).by_target.get(target, {}))
+    summary = summarize(audit)
+    said = verdict_sentence(
+        summary.by_target.get(target, {}), summary.only_possible.get(target, {})
+    )
     if said:
         return said
     nothing = "nothing new found" if audit.baselined else "nothing found"

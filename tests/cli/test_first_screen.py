@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from neuronport.cli import cli
+from neuronport.reporting.summary import VERDICT_PHRASES
 from neuronport.rulebook.words import GROUPED
 from tests.cli.running import ROOT
 
@@ -33,12 +35,35 @@ def test_it_is_one_screen(sample, monkeypatch):
     monkeypatch.chdir(ROOT)
     shown = run("audit", f"samples/{sample}", "--no-config").stdout
     lines = shown.splitlines()
-    assert len(lines) <= 46
+    assert len(lines) <= 50
     # A command to copy is never broken.
     assert max(len(line) for line in lines if " neuronport " not in line) <= 100
     for heading in ("What matters most", "area ", "effort", "not read", "knowledge", "result"):
         assert heading in shown, heading
     assert re.search(r"^next  neuronport audit ", shown, re.M)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_its_numbers_are_those_of_the_files(sample, monkeypatch, tmp_path):
+    monkeypatch.chdir(ROOT)
+    written = tmp_path / "a.sarif"
+    shown = run("audit", f"samples/{sample}", "--no-config", "-o", f"sarif={written}").stdout
+    head = " ".join(shown.partition("\n\n")[2].partition("\n\n")[0].split())
+    found = possible = 0
+    for phrases in list(VERDICT_PHRASES.values())[:3]:
+        row = re.search(
+            rf"(\d+) (?:places? )?(?:{'|'.join(phrases)})(?: \((?:(\d+) )?only possible\))?", head
+        )
+        if row:
+            found += int(row[1])
+            possible += int(row[2] or row[1]) if "only possible" in row[0] else 0
+    assert found
+    result = re.search(r"^result +(\d+) findings? at or above level error.*", shown, re.M)
+    assert int(result[1]) == found - possible
+    more = re.search(r", and (\d+) possible: ", result[0])
+    assert (int(more[1]) if more else 0) == possible
+    results = json.loads(written.read_text())["runs"][0]["results"]
+    assert sum(r["level"] == "error" for r in results) == found - possible
 
 
 def following(shown: str) -> list[list[str]]:

@@ -161,6 +161,7 @@ def _summary(audit: AuditResult, summary: Summary) -> dict[str, Any]:
         "fail_roles": sorted(str(r) for r in audit.fail_roles),
         "exit_code": audit.exit_code,
         "by_target": {t: _words(c) for t, c in summary.by_target.items()},
+        "only_possible": {t: _words(c) for t, c in summary.only_possible.items()},
         "by_level": _words(summary.by_level),
         "by_area": {a: _words(c) for a, c in summary.by_area.items()},
         "by_file": {f: _words(c) for f, c in summary.by_file.items()},

@@ -28,7 +28,7 @@ def render(audit: AuditResult, options: RenderOptions) -> Iterator[str]:
     yield "## neuronport\n\n"
     for target in audit.targets:
         line = target_line(str(target), audit)
-        yield f"- {_code(str(target))}: {_text(line)}\n"
+        yield f"- {_code(str(target))}: {markdown(line)}\n"
     yield f"\n{_code(audit.tree.root)}: {_text(looked_at_sentence(audit))}.\n"
     shown = summary.groups[: options.groups]
     if shown:
