@@ -138,6 +138,15 @@ class Location:
     end_column: int
 
 
+DECIDES = "this condition decides whether the place runs; it does not on a Neuron host"
+"""Said of the condition that a finding stands under."""
+ASKED_TOO = "CUDA is asked for here, beside it"
+"""Said of the question about CUDA in the same chain as one about another accelerator."""
+
+OTHERWISE = "this condition decides between this and CUDA"
+"""Said of the condition whose other branch the CPU is."""
+
+
 class Related(NamedTuple):
     """One step of how a value came to the place of a finding, in order."""
 

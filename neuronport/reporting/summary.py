@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuronport.causes import CHOSEN, QUESTIONS
 from neuronport.findings import (
     CONFIDENCE_ORDER,
     EFFORT_ORDER,
@@ -39,6 +40,10 @@ EFFORT_METHOD = (
     "tool can write, once. High end: the first place of a cause at its high end, every further one "
     "at its low end, since it is mended in the same way, and so is what the tool writes."
 )
+_REDESIGN = 2 * EFFORT_MINUTES[Effort.DAYS][1]
+_REACHED = EFFORT_MINUTES[Effort.HOURS][0]
+"""What a redesign and a place that a choice reaches weigh beside minutes of work, where causes are
+put in order: one choice that reaches a whole program comes before what takes days at one place."""
 EFFORT_KEY = "first place of a cause 1–15 min, 1–8 h or 1–5 days, further ones the least of it"
 
 
@@ -302,15 +307,16 @@ def _groups(
         for level, part in parts.items():
             effort[level] = effort.get(level, EffortRange()) + part
         # What is only possible must not push what is sure off the first screen. Among what is
-        # sure, what takes days comes first (an extension to rewrite), then a choice on which other
-        # places rest, then the most work.
+        # sure, what takes days (an extension to rewrite) and choices on which other places rest
+        # come first, by how much hangs on them, then the most work.
         whole = sum(parts.values(), EffortRange())
+        weight = _REDESIGN * whole.redesigns + _REACHED * len(audit.reaches.get(key, ()))
+        if any(r.finding.effort is Effort.DAYS for r in rows):
+            weight = max(weight, whole.high)
         rank = (
             LEVEL_ORDER[shown_level(first.finding, audit)],
             first.confidence is Confidence.POSSIBLE,
-            -whole.redesigns,
-            not any(r.finding.effort is Effort.DAYS for r in rows),
-            -len(audit.reaches.get(key, ())),
+            -weight,
             -whole.high,
             VERDICT_ORDER[first.verdict],
             CONFIDENCE_ORDER[first.confidence],
@@ -338,7 +344,9 @@ def _group(
         key=key,
         rule=first.finding.rule,
         # Several causes of one rule would all have its title.
-        title=rule.title
+        title=CHOSEN
+        if key.startswith(tuple(f"{rule}/" for rule in QUESTIONS))
+        else rule.title
         if rule and (key == first.finding.rule or key in audit.reaches)
         else first.finding.message,
         area=first.finding.area,

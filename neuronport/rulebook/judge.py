@@ -12,6 +12,7 @@ from typing import Any
 from neuronport import detectors
 from neuronport.detectors import Answer, Detector, Hit
 from neuronport.findings import (
+    DECIDES,
     Confidence,
     Context,
     EvidenceKind,
@@ -405,13 +406,7 @@ def _condition(guard: Guard | None, view: ModuleView, event: Event, skipped: boo
 def _guard_step(guard: Guard | None, view: ModuleView) -> tuple[Related, ...]:
     if guard is None:
         return ()
-    return (
-        Related(
-            view.facts.path,
-            guard.line,
-            "this condition decides whether the place runs; it does not on a Neuron host",
-        ),
-    )
+    return (Related(view.facts.path, guard.line, DECIDES),)
 
 
 def _inside(inner: Location, outer: Location) -> bool:

@@ -124,7 +124,7 @@ def test_people_are_told(tree):
     assert "reaches 3 places in 1 file" in text
     full = run(cli, ["audit", ".", "--no-config", "--format=full"]).stdout
     said = " ".join(full.split())
-    assert "this choice reaches 3 places: pkg/model.py:8 (device of zeros())" in said
+    assert "this choice reaches 3 places in 1 file: pkg/model.py:8 (device of zeros())" in said
     assert "train.py:10 (given to .to())" in said
     assert run(cli, ["explain", "cuda-or-cpu-choice/pkg/config.py:12"]).exit_code == 0
     only = ["--select", "cuda-or-cpu-choice/pkg/config.py:12", "--format=json"]
@@ -202,3 +202,139 @@ def test_a_choice_that_reaches_nothing_is_no_group(tree):
     (group,) = audited()["groups"]
     assert group["group"] == group["rule"] == "hardcoded-cuda-device"
     assert group["reaches"] == []
+
+
+CHAIN = """\
+import torch
+
+def pick():
+    if torch.cuda.is_available():
+        d = "cuda"
+    elif torch.backends.mps.is_available():
+        d = "mps"
+    else:
+        d = "cpu"
+    return torch.device(d)
+"""
+RETURNS = """\
+import torch
+
+def pick():
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
+"""
+MPS_FIRST = """\
+import torch
+
+def pick():
+    if torch.backends.mps.is_available():
+        d = "mps"
+    elif torch.cuda.is_available():
+        d = "cuda:0"
+    else:
+        d = "cpu"
+    return torch.device(d)
+"""
+PLAIN = """\
+import torch
+
+def pick():
+    if not torch.cuda.is_available():
+        d = "cpu"
+    else:
+        d = "cuda"
+    return torch.device(d)
+"""
+SWITCH = """\
+import torch
+
+use_cuda = torch.cuda.is_available()
+d = torch.device("cpu")
+if use_cuda:
+    d = torch.device("cuda")
+
+def pick():
+    return d
+"""
+TAKES = """\
+import torch
+from a import pick
+
+device = pick()
+x = torch.zeros(3, device=device)
+if device.type == "cuda":
+    print("fast")
+"""
+
+
+@pytest.mark.parametrize(
+    ("choice", "line", "named"),
+    [(CHAIN, 4, 3), (RETURNS, 4, 4), (MPS_FIRST, 6, 3), (PLAIN, 4, 2), (SWITCH, 3, 4)],
+)
+def test_a_choice_by_a_condition_is_one_cause(tree, choice, line, named):
+    tree({"a.py": choice, "b.py": TAKES})
+    document = audited()
+    (group,) = document["groups"]
+    assert group["group"] == f"api/torch.cuda.is_available/a.py:{line}"
+    assert group["confidence"] == "certain"
+    assert group["title"] == "CUDA or the CPU: a Neuron chip is never chosen"
+    assert group["places"] == named + 1  # and the gate in b.py
+    assert {(r["path"], r["line"]) for r in group["reaches"]} >= {("b.py", 5), ("b.py", 6)}
+    assert "CUDA or the CPU" in CliRunner().invoke(cli, ["audit", ".", "--no-config"]).stdout
+
+
+def test_a_choice_by_a_condition_that_reaches_nothing_is_one_cause(tree):
+    tree({"a.py": CHAIN.replace("return torch.device(d)", "print(d)")})
+    (group,) = audited()["groups"]
+    assert (group["places"], group["reaches"]) == (3, [])
+
+
+def test_what_is_named_for_cuda_where_it_was_asked_for_follows_the_choice(tree):
+    gate = (
+        "    if d == 'cuda':\n        d = 'cuda:0'\n    return torch.device(d)\n"
+        "x = torch.ones(1, device=pick())\n"
+    )
+    tree({"a.py": CHAIN.replace("    return torch.device(d)\n", gate)})
+    (group,) = audited()["groups"]
+    assert [r["line"] for r in group["reaches"]] == [10, 12, 13]
+
+
+@pytest.mark.parametrize(
+    "guarded",
+    [
+        "x = x.cuda(args.gpu)",
+        "if args.gpu is not None:\n            x = x.cuda(args.gpu)",
+        "x = x.to(args.gpu)",
+    ],
+)
+def test_what_a_condition_guards_does_not_ask_what_was_chosen(tree, guarded):
+    tree(
+        {
+            "a.py": f"import torch\ndef f(x, args):\n    if torch.cuda.is_available():\n        {guarded}\n"
+        }
+    )
+    document = audited()
+    assert document["findings"]
+    assert not reached(document)
+
+
+def test_a_choice_stands_by_what_it_reaches(tree):
+    tree(
+        {
+            "a.py": CHAIN,
+            "b.py": "import torch\nfrom a import pick\ndevice = pick()\n"
+            + "torch.ones(1, device=device)\n" * 50,
+            "c.py": "from torch.utils.cpp_extension import CUDAExtension\n"
+            "e = CUDAExtension('x', ['x.cu'])\n",
+        }
+    )
+    first, second = audited()["groups"]
+    assert first["group"].startswith("api/torch.cuda.is_available")
+    assert second["effort"]["high_minutes"] > 10 * first["effort"]["high_minutes"]
+    text = CliRunner().invoke(cli, ["audit", ".", "--no-config"]).stdout
+    assert "reaches 51 places in 2 files" in text
+    full = CliRunner().invoke(cli, ["audit", ".", "--no-config", "--format=full"]).stdout
+    assert "this choice reaches 51 places in 2 files:" in " ".join(full.split())

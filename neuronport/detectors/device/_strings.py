@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from neuronport.findings import Confidence
-from neuronport.readers.python.facts import Event, Value
+from neuronport.readers.python.facts import Event, Guard, Value
 from neuronport.source.view import ModuleView
 
 STRINGS = r"^\s*cuda(:(\d+|\{\}|%[dsi])?)?\s*$"
@@ -98,6 +98,11 @@ def unwrap(role: Any) -> tuple[Any, bool, bool]:
         branched = branched or role[0] == "branch"
         role = role[1]
     return role, listed, branched
+
+
+def finds_none(guard: Guard, view: ModuleView, answer: bool) -> bool:
+    """Whether a condition speaks of CUDA, and this is its answer on a Neuron host."""
+    return "cuda" in view.text(guard.test).lower() and view.truth_of(guard.test) is answer
 
 
 def is_compared(role: Any) -> bool:

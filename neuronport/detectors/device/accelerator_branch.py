@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.findings import Confidence, Verdict
+from neuronport.detectors.device import _strings
+from neuronport.findings import ASKED_TOO, Confidence, Related, Verdict
 from neuronport.readers.python.facts import Event
 from neuronport.source import decided
 from neuronport.source.decided import Decided
@@ -33,6 +34,9 @@ _OTHERS = {
     "accelerate.utils.is_mlu_available": "mlu",
     "accelerate.utils.is_hpu_available": "hpu",
 }
+_BEFORE = ("if", "early")
+_TEST = 4
+"""Lines of a test in which a question is looked for."""
 ONLY = frozenset(name.rpartition(".")[2] for name in _OTHERS)
 
 
@@ -69,7 +73,32 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         f"chooses among {pattern}: add a branch for neuron here, in the same pattern",
         Confidence.CERTAIN if "cuda" in others else Confidence.LIKELY,
+        related=_beside(event, view) if "cuda" in others else (),
         guarded=False,
+    )
+
+
+def _beside(event: Event, view: ModuleView) -> tuple[Related, ...]:
+    """Where CUDA is asked for in the same chain of questions, before or after."""
+    scope = view.ctx(event).scope
+    for other in view.facts.events:
+        if other.kind != "use" or _word(other.name) != "cuda" or view.ctx(other).scope != scope:
+            continue
+        if _follows(event, other, view) or _follows(other, event, view):
+            return (Related(view.facts.path, other.at[0], ASKED_TOO),)
+    for guard in view.guards(event):  # ``if use_cuda: … elif …``
+        if guard.kind in _BEFORE and _strings.finds_none(guard, view, guard.polarity):
+            return (Related(view.facts.path, guard.line, ASKED_TOO),)
+    return ()
+
+
+def _follows(event: Event, first: Event, view: ModuleView) -> bool:
+    """Whether a question is asked where another was answered with no: in an ``elif``, or behind a
+    branch that returned."""
+    return any(
+        guard.line <= first.at[0] < min(guard.line + _TEST, event.at[0])
+        for guard in view.guards(event)
+        if not guard.polarity and guard.kind in _BEFORE
     )
 
 

@@ -129,7 +129,8 @@ def _finding(
     reach = audit.reaches.get(finding.group, ())
     if reach and finding.group.startswith(f"{finding.rule}/"):
         shown = ", ".join(f"{place(r.path, r.line)} ({escape.terminal(r.says)})" for r in reach)
-        said = f"this choice reaches {plural(len(reach), 'place')}: {shown}"
+        files = plural(len({r.path for r in reach}), "file")
+        said = f"this choice reaches {plural(len(reach), 'place')} in {files}: {shown}"
         yield from _rows(wrap(said, options.columns, "  ", "      "))
     yield f"  effort: {finding.effort}\n"
     # Once per rule: repeated a thousand times it would bury the findings.

@@ -96,7 +96,7 @@ def _group(
 def _title(group: Group, room: int) -> str:
     """The words for people and the id for the next command; the id whole, if need be alone."""
     key = escape.terminal(group.key)
-    if group.key.startswith("api/"):
+    if group.key.startswith("api/") and not group.reach:
         return key
     words = escape.terminal(group.title)
     left = room - width_of(key) - 3
