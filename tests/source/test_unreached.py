@@ -185,3 +185,21 @@ def test_how_a_project_is_set_says_nothing_of_the_host(tmp_path):
 def test_an_import_is_optional_only_where_its_failing_is(tmp_path, handler, expected):
     code = f"import sys\n\ntry:\n    import flash_attn\nexcept ImportError:\n{handler}\n"
     assert verdict(tmp_path, {"case.py": code}, "api/flash_attn#import") == expected
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("CUDA_HOME is not None", "locks-in"),
+        ("CUDA_HOME", "locks-in"),
+        ("CUDA_HOME is None", "breaks"),
+        ("sources", "breaks"),
+    ],
+)
+def test_there_is_no_cuda_toolkit(tmp_path, test, expected):
+    code = (
+        "from torch.utils.cpp_extension import CUDA_HOME, CUDAExtension\n\ndef build(sources):\n"
+        f"    if {test}:\n        return CUDAExtension('m', sources)\n"
+    )
+    rule = "api/torch.utils.cpp_extension.CUDAExtension"
+    assert verdict(tmp_path, {"setup.py": code}, rule) == expected

@@ -12,6 +12,12 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("str",)
 STRINGS = _strings.STRINGS
+_OTHERS = _strings.OTHER_DEVICES | {"gpu", "rocm", "cuda", "default", "auto", "other", "none", ""}
+"""What stands beside ``cuda`` in a table by device."""
+
+
+def _is_way(key: str) -> bool:
+    return key.strip().lower().partition(":")[0] in _OTHERS
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -19,6 +25,9 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     role, listed, branched = _strings.unwrap(event.role)
     if role[0] == "key" and not listed:
+        others = [key for key in role[1] if key != event.name]
+        if others and not any(map(_is_way, others)):
+            return  # ``{"python": …, "numpy": …, "cuda": …}``: what is kept of each
         yield Hit(
             event.span,
             "a table by device that has a row for CUDA",

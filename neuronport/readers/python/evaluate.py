@@ -1253,10 +1253,11 @@ class _Reader:
     def dict_(self, node: Any) -> Value:
         role = self.role
         pairs = []
+        as_key = ("key", tuple([k.value for k in node.keys if _is_text(k)][:_MAX_ITEMS]))
         for i, (key, item) in enumerate(zip(node.keys, node.values, strict=True)):
             key_value: Value = None
             if key is not None:
-                self.role = ("key",)
+                self.role = as_key
                 key_value = self.expr(key)
             self.role = (
                 "value",
@@ -1265,7 +1266,7 @@ class _Reader:
             value = self.expr(item)
             if key_value is not None and key_value[0] == "const" and key_value[1] in self.keywords:
                 self.emit(
-                    _event("pair", self.span(key), self.ctx(), key_value[1], value, role=("key",))
+                    _event("pair", self.span(key), self.ctx(), key_value[1], value, role=as_key)
                 )
             if i < _MAX_ITEMS:
                 pairs.append((key_value, value))
@@ -1456,6 +1457,10 @@ class _Reader:
 
     def formatted(self, node: Any) -> Value:
         return self.expr(node.value)
+
+
+def _is_text(node: Any) -> bool:
+    return node.__class__ is _CONSTANT and node.value.__class__ is str
 
 
 def _event(

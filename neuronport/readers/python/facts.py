@@ -47,7 +47,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 11
+FACTS_FORM = 12
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -133,7 +133,7 @@ class Event(NamedTuple):
     format      f-string part                           ``value``
     loop        for, while                              ``value``: iterable or test
     pair        a keyword of interest, of a call or     ``value``: what stands there; ``role``:
-                of a dict display                       ``("keyword", func, args)``, ``("key",)``
+                of a dict display                       ``("keyword", func, args)``, or as str
     param       name of a parameter                     ``value``: default; ``role``: function
     bin         operator                                ``value``: left; ``args``: (right,); only
                                                         where an operand is a variable set by a
@@ -158,8 +158,8 @@ class Event(NamedTuple):
 StringRole: TypeAlias = tuple[Any, ...]
 """Where a string stands: ``("arg", func, position | keyword)``, ``("method", receiver, name,
 position | keyword)``, ``("default", function, parameter)``, ``("assign", name)``,
-``("attr", base, name)``, ``("compare", op, other)``, ``("key",)``, ``("value", key)``,
-``("index", base)``, ``("return", function)``, ``("field", class, name)``, ``("test",)``,
+``("attr", base, name)``, ``("compare", op, other)``, ``("key", texts that are keys of the dict)``,
+``("value", key)``, ``("index", base)``, ``("return", function)``, ``("field", class, name)``, ``("test",)``,
 ``("other",)``; wrapped as ``("elem", role)`` in a list, tuple or set and ``("branch", role)`` in a
 conditional expression."""
 
