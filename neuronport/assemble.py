@@ -21,10 +21,13 @@ from neuronport.rulebook.judge import Selection
 from neuronport.rulebook.model import Rulebook, Spec
 from neuronport.rulebook.suppress import problem
 from neuronport.targets import Target, paths
-from neuronport.workspace import Workspace
+from neuronport.workspace import READ_KINDS, Workspace
 
 _HINTS = 20
 """For so many comments with an unknown rule a likely one is looked for, which takes time."""
+
+_FAILED = frozenset(("too-large", "unreadable", "vanished"))
+"""Why a walk does not look at something that nobody asked to leave out."""
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_NOT_LOOKED_AT = 0, 1, 2, 3
 
@@ -55,11 +58,9 @@ def assemble(
         key=lambda n: (n.path, n.line or 0, n.reason),
     )
     skipped = {n.path for n in part.not_looked_at}
-    looked_at = [
-        f for f in workspace.files if f.kind in ("python", "stub") and f.path not in skipped
-    ]
-    read_kinds = ("python", "stub")
-    unread = Counter(f.kind for f in workspace.files if f.kind not in read_kinds)
+    failed = [*part.not_looked_at, *(n for n in workspace.not_looked_at if n.reason in _FAILED)]
+    looked_at = [f for f in workspace.files if f.kind in READ_KINDS and f.path not in skipped]
+    unread = Counter(f.kind for f in workspace.files if f.kind not in READ_KINDS)
     return AuditResult(
         tool_version=__version__,
         rules_version=book.digest,
@@ -93,7 +94,7 @@ def assemble(
         fail_roles=fail_roles,
         exit_code=EXIT_NOT_LOOKED_AT
         if skipped & named
-        else exit_code(findings, fail_on, fail_roles, looked_at, part.not_looked_at),
+        else exit_code(findings, fail_on, fail_roles, looked_at, failed),
         command=tuple(command),
         audit_options=tuple(audit_options),
     )

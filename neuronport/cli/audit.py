@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import IO, Any
 
@@ -116,7 +117,13 @@ def command(
     from neuronport.rulebook.load import rulebook
     from neuronport.rulebook.model import RuleError
     from neuronport.targets import TargetError, default_target, resolve
-    from neuronport.workspace import NamedPathError, StdinFile, WorkspaceError, open_workspace
+    from neuronport.workspace import (
+        READ_KINDS,
+        NamedPathError,
+        StdinFile,
+        WorkspaceError,
+        open_workspace,
+    )
 
     named = list(paths) or ["."]
     files = _files(outputs)
@@ -162,13 +169,17 @@ def command(
         stop(str(error), assemble.EXIT_NOT_LOOKED_AT)
     if problem := _overwritten(workspace, files):
         stop(problem, assemble.EXIT_USAGE)
-    python = [f for f in workspace.files if f.kind in _SOURCES]
+    python = [f for f in workspace.files if f.kind in READ_KINDS]
     if not python:
-        click.echo(
-            f"neuronport: no Python file in {_shown(' '.join(named))}: nothing was looked at, "
-            "so nothing is known of it",
-            err=True,
+        reasons_of = Counter(row.reason for row in workspace.not_looked_at)
+        why = ", ".join(f"{n:,} {reason}" for reason, n in sorted(reasons_of.items()))
+        where = " ".join(named)
+        first = (
+            f"nothing is left to be read in {where} ({why})"
+            if why
+            else f"no Python file in {where}"
         )
+        say(f"{first}: nothing was looked at, so nothing is known of it")
     record_in, snapshot = _recording(
         record, workspace, python, named, exclude, settings, known_file, include_ignored
     )
@@ -257,9 +268,11 @@ def _stdin() -> bytes:
 
 def _overwritten(workspace: Any, files: Sequence[tuple[str, str]]) -> str:
     """What is wrong with the files to be written; empty: nothing."""
+    from neuronport.workspace import READ_KINDS
+
     if not files:
         return ""
-    audited = {os.path.realpath(f.absolute) for f in workspace.files if f.kind in _SOURCES}
+    audited = {os.path.realpath(f.absolute) for f in workspace.files if f.kind in READ_KINDS}
     seen: set[str] = set()
     for _, path in files:
         real = os.path.realpath(path)
@@ -269,9 +282,6 @@ def _overwritten(workspace: Any, files: Sequence[tuple[str, str]]) -> str:
             return f"{path}: two formats into one file"
         seen.add(real)
     return ""
-
-
-_SOURCES = ("python", "stub")
 
 
 def _given(option: str, values: Sequence[str]) -> list[str]:

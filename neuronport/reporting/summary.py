@@ -474,7 +474,7 @@ def looked_at_sentence(audit: AuditResult) -> str:
     said = f"{plural(tree.looked_at, 'file')}, {plural(tree.lines, 'line')} looked at"
     missing = []
     if audit.not_looked_at:
-        missing.append(f"{len(audit.not_looked_at):,} could not be looked at")
+        missing.append(f"{len(audit.not_looked_at):,} not looked at")
     if unread := summarize(audit).unread:
         missing.append(f"{unread:,} of kinds that are not read")
     return f"{said}; {', '.join(missing) or 'nothing left out'}"

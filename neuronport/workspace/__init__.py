@@ -23,7 +23,7 @@ from neuronport.workspace.files import (
     printable,
     read_source,
 )
-from neuronport.workspace.kinds import KINDS, PYTHON_KINDS, kind_of
+from neuronport.workspace.kinds import KINDS, PYTHON_KINDS, READ_KINDS, kind_of
 from neuronport.workspace.packages import Modules, module_names, modules
 from neuronport.workspace.walk import open_workspace
 from neuronport.workspace.write import NotWritable, atomic_write, atomic_write_all
@@ -32,6 +32,7 @@ __all__ = [
     "DEFAULT_MAX_BYTES",
     "KINDS",
     "PYTHON_KINDS",
+    "READ_KINDS",
     "Decoded",
     "Modules",
     "NamedPathError",

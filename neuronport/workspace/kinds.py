@@ -50,6 +50,9 @@ KINDS: dict[str, tuple[str, ...]] = {
 
 PYTHON_KINDS = frozenset({"python", "stub", "notebook"})
 
+READ_KINDS = frozenset({"python", "stub"})
+"""Kinds that are looked into; the others are counted, so nothing is lost when one is left out."""
+
 LARGE_KINDS = frozenset({"notebook"})
 """Kinds that carry pictures inside: allowed ten times the size."""
 

@@ -34,7 +34,7 @@ from neuronport.workspace.ignoring import (
     read_small,
     repository_root,
 )
-from neuronport.workspace.kinds import LARGE_KINDS, kind_of, needs_head
+from neuronport.workspace.kinds import LARGE_KINDS, PYTHON_KINDS, READ_KINDS, kind_of, needs_head
 from neuronport.workspace.roles import role_in_folder, role_of_file, submodules
 from neuronport.workspace.tracked import Tracked
 
@@ -112,8 +112,8 @@ def _stdin_file(data: bytes, name: str) -> StdinFile:
 
 
 def _limit(kind: str, max_bytes: int) -> int | None:
-    """How large a file of this kind may be; ``None``: it is not read as text at all."""
-    if kind == "other":
+    """How large a file of this kind may be; ``None``: it is only counted."""
+    if kind not in PYTHON_KINDS:
         return None
     return max_bytes * 10 if kind in LARGE_KINDS else max_bytes
 
@@ -328,14 +328,14 @@ class _Walk:
     def _left_out_row(
         self, name: str, path: str, reason: str, pattern: str, is_folder: bool, more: str = ""
     ) -> None:
-        if is_folder or self._kind_by_name(name, path) != "other":
+        if is_folder or self._kind_by_name(name, path) in READ_KINDS:
             self._row(path, reason, f"by the pattern {printable(pattern)}{more}", is_folder)
 
     def _link(self, entry: os.DirEntry[str], path: str, inside: _Inside) -> None:
         if not self._judge(entry.name, path, inside, False):
             return
         is_folder = os.path.isdir(path)
-        matters = is_folder or self._kind_by_name(entry.name, path) != "other"
+        matters = is_folder or self._kind_by_name(entry.name, path) in READ_KINDS
         if not matters:
             return
         real = os.path.realpath(path)

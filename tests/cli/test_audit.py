@@ -96,6 +96,33 @@ def test_3_a_named_file_that_does_not_parse(project):
     assert "broken.py:1  syntax-error" in below.stdout
 
 
+def test_3_everything_too_large(project):
+    folder = project / "big"
+    folder.mkdir()
+    (folder / "a.py").write_bytes(b"#" * 5_000_001)
+    result = audit("big")
+    assert result.exit_code == 3
+    assert "everything, could not be looked at" in result.stdout
+    assert "nothing is left to be read in big (1 too-large): nothing was looked at" in result.stderr
+    (folder / "b.py").write_text("x = 1\n")
+    assert audit("big").exit_code == 0
+
+
+def test_what_is_left_out_on_purpose_fails_nothing_and_is_said(project):
+    folder = project / "mine"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    (folder / ".gitignore").write_text("*.py\n*.h\n*.json\n")
+    for name in ("version.h", "data.json"):
+        (folder / name).write_text("")
+    result = audit("mine")
+    assert result.exit_code == 0
+    assert "1 ignored" in result.stderr
+    # what is not read anyway is no loss
+    assert "0 lines looked at; 1 not looked at" in result.stdout
+    assert "version.h" not in result.stdout
+
+
 def test_3_everything_unreadable(project):
     folder = project / "only"
     folder.mkdir()

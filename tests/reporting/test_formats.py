@@ -93,7 +93,7 @@ def test_nothing_found_always_says_what_was_not_looked_at(name: str) -> None:
     missing = (NotLookedAt("a.py", "syntax-error"), NotLookedAt("b.py", "too-large"))
     shown = text_of(name, nothing(not_looked_at=missing, tree=Tree("p", 9, 3, 90)))
     line = next(x for x in " ".join(shown.split()).split("native@2.33")[1:] if "nothing found" in x)
-    assert "3 files, 90 lines looked at; 2 could not be looked at, 4 of kinds" in line
+    assert "3 files, 90 lines looked at; 2 not looked at, 4 of kinds" in line
     assert "clean" not in shown
 
 
