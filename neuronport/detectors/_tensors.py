@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from neuronport.findings import CONFIDENCE_ORDER, Confidence, weakest
@@ -117,7 +118,12 @@ _PREPARING_PATH = re.compile(
 def prepares(event: Event, view: ModuleView) -> bool:
     """Whether a place prepares data, sets up or reports: it runs on the host, or once."""
     scope = view.scope(event)
-    return not scope or _PREPARING.search(scope) is not None or prepares_data(event, view)
+    return not scope or _is_preparing(scope) or prepares_data(event, view)
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_preparing(scope: str) -> bool:
+    return _PREPARING.search(scope) is not None
 
 
 def prepares_data(event: Event, view: ModuleView) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -243,22 +243,22 @@ def _summarize(audit: AuditResult) -> Summary:
     judged_once = [_Judged(f) for f in counted]
     groups, effort = _groups(judged_once, audit)
     targets = [str(t) for t in audit.targets]
-    by_target: dict[str, Counter[Verdict]] = {t: Counter() for t in targets}
-    only_possible: dict[str, Counter[Verdict]] = {}
+    by_target: dict[str, Counter[Verdict]] = defaultdict(Counter, {t: Counter() for t in targets})
+    only_possible: dict[str, Counter[Verdict]] = defaultdict(Counter)
     by_level: Counter[Level] = Counter()
-    by_area: dict[str, Counter[Level]] = {}
-    by_file: dict[str, Counter[Level]] = {}
+    by_area: dict[str, Counter[Level]] = defaultdict(Counter)
+    by_file: dict[str, Counter[Level]] = defaultdict(Counter)
     failing = may_fail = 0
     for row in judged_once:
         finding, level = row.finding, row.level
         by_level[level] += 1
-        by_area.setdefault(finding.area, Counter())[level] += 1
-        by_file.setdefault(finding.location.path, Counter())[level] += 1
+        by_area[finding.area][level] += 1
+        by_file[finding.location.path][level] += 1
         for target, judged in finding.by_target.items():
             if not judged.verdict.is_reference:
-                by_target.setdefault(target, Counter())[judged.verdict] += 1
+                by_target[target][judged.verdict] += 1
                 if judged.confidence is Confidence.POSSIBLE:
-                    only_possible.setdefault(target, Counter())[judged.verdict] += 1
+                    only_possible[target][judged.verdict] += 1
         if row.confidence is Confidence.POSSIBLE:
             may_fail += _loud_enough(level, audit)
         else:
@@ -333,11 +333,13 @@ def _group(
     first = rows[0]
     places = [r.finding for r in rows]
     rule = audit.rules.get(first.finding.rule)
-    verdicts: dict[str, Counter[Verdict]] = {str(t): Counter() for t in audit.targets}
+    verdicts: dict[str, Counter[Verdict]] = defaultdict(
+        Counter, {str(t): Counter() for t in audit.targets}
+    )
     replacements: dict[str, str] = {}
     for finding in places:
         for target, judged in finding.by_target.items():
-            verdicts.setdefault(target, Counter())[judged.verdict] += 1
+            verdicts[target][judged.verdict] += 1
             if judged.replacement:
                 replacements.setdefault(target, judged.replacement)
     return Group(
@@ -396,14 +398,14 @@ def _effort_by_level(rows: Sequence[_Judged], one_cause: bool) -> dict[Level, Ef
 def _ratios(
     targets: Iterable[str], counted: Sequence[Finding], audit: AuditResult
 ) -> dict[str, Ratio]:
-    tally: dict[str, Counter[str]] = {t: Counter() for t in targets}
+    tally: dict[str, Counter[str]] = defaultdict(Counter, {t: Counter() for t in targets})
     # What is accepted or kept on purpose does not work for that.
     apart = [*audit.references, *audit.suppressed, *audit.baselined]
     seen = [*counted, *(f for f in apart if f.context.role in audit.fail_roles)]
     for finding in seen:
         for target, judged in finding.by_target.items():
             word = str(judged.verdict) if judged.verdict.is_reference else "findings"
-            tally.setdefault(target, Counter())[word] += 1
+            tally[target][word] += 1
     return {t: Ratio(c["portable"], c["benign"], c["findings"]) for t, c in tally.items()}
 
 

@@ -39,7 +39,7 @@ def reaches(view: ModuleView) -> list[Reach]:
     found: set[Reach] = set()
     here = view.facts.path
     for event in view.facts.events:
-        for value, says in _devices(event, view):
+        for value, says in _devices(event):
             if not _may_lead_elsewhere(value, view):
                 continue
             for atom in view.follow(value):
@@ -49,30 +49,33 @@ def reaches(view: ModuleView) -> list[Reach]:
     return sorted(found)
 
 
-def _devices(event: Event, view: ModuleView) -> Iterator[tuple[Value, str]]:
+def _devices(event: Event) -> list[tuple[Value, str]]:
     """The values that are devices at an event, and what is done with them there."""
-    if event.kind == "method":
-        if event.name == "to" and event.args:
-            yield event.args[0], "given to .to()"
+    kind = event.kind
+    found: list[tuple[Value, str]] = []
+    if kind == "method" or kind == "callkw" or (kind == "use" and event.role == "call"):
+        if event.args:
+            if kind == "method" and event.name == "to":
+                found.append((event.args[0], "given to .to()"))
+            elif kind == "use" and event.name == "torch.device":
+                found.append((event.args[0], "given to torch.device()"))
         for key, value in event.kwargs:
             if key in _KEYWORDS:
-                yield value, f"{key} of .{event.name}()"
-    elif event.kind == "use":
-        if event.role == "call":
-            if event.name == "torch.device" and event.args:
-                yield event.args[0], "given to torch.device()"
-            for key, value in event.kwargs:
-                if key in _KEYWORDS:
-                    yield value, f"{key} of {event.name.rpartition('.')[2]}()"
-    elif event.kind == "callkw":
-        for key, value in event.kwargs:
-            if key in _KEYWORDS:
-                yield value, f"{key} of a call"
-    elif event.kind == "str" and _CUDA.match(event.name):
+                found.append((value, f"{key} of {_called(event)}"))
+    elif kind == "str" and _CUDA.match(event.name):
         role = event.role
         if role and role[0] == "compare" and role[2] is not None:
             other = role[2]
-            yield (other[1] if other[0] == "attr" and other[2] == "type" else other), "compared"
+            whole = other[0] == "attr" and other[2] == "type"
+            found.append((other[1] if whole else other, "compared"))
+    return found
+
+
+def _called(event: Event) -> str:
+    """What is called, in words."""
+    if event.kind == "callkw":
+        return "a call"
+    return f".{event.name}()" if event.kind == "method" else f"{event.name.rpartition('.')[2]}()"
 
 
 def _may_lead_elsewhere(value: Value, view: ModuleView) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -304,17 +303,15 @@ def _call(event: Event, spelling: str, view: ModuleView) -> CallFacts | None:
         return None
     if spelling.startswith("torch.nn."):
         # Of what has no name here, nothing but that it is there is used.
-        known = [Argument() for _ in args]
+        known = [_GIVEN] * len(args)
     else:
         own = _only_tensors(spelling)
         offset = event.kind == "method"
-        known = [
-            Argument() if i + offset in own else _argument(a, view) for i, a in enumerate(args)
-        ]
+        known = [_GIVEN if i + offset in own else _argument(a, view) for i, a in enumerate(args)]
     keywords = {k: _argument(v, view) for k, v in event.kwargs if k is not None}
     complete = len(keywords) == len(event.kwargs)
     if event.kind == "method":
-        known.insert(0, Argument())
+        known.insert(0, _GIVEN)
     if spelling.startswith("torch.nn."):
         # Not the operator's own parameters: what is written by name is known, and the input.
         module = spelling.rpartition(".")[2][:1].isupper()
@@ -329,16 +326,18 @@ def _call(event: Event, spelling: str, view: ModuleView) -> CallFacts | None:
         facts = operators.bind(index, operator, known, keywords)
         if facts is not None:
             # Of several overloads each has its own defaults.
-            return replace(facts, defaults={})
+            return CallFacts(facts.arguments, complete=facts.complete)
     return CallFacts(keywords)
 
 
 def _argument(value: Value, view: ModuleView) -> Argument:
     literal = _literal(value, view, 0)
-    return Argument() if literal is _NOTHING else Argument(value=literal)
+    return _GIVEN if literal is _NOTHING else Argument(value=literal)
 
 
 _NOTHING: Any = object()
+_GIVEN = Argument()
+"""Something, of which nothing else is known."""
 
 
 def _literal(value: Value, view: ModuleView, depth: int) -> Any:
