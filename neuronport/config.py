@@ -12,6 +12,8 @@ _LISTS = ("target", "select", "ignore", "exclude", "extend-exclude", "fail-roles
 _WORDS = ("fail-on", "baseline")
 _NUMBERS = ("jobs",)
 _SWITCHES = ("include-ignored",)
+_TABLES = ("contract",)
+"""Checked by who reads them."""
 
 
 class ConfigError(ValueError):
@@ -75,8 +77,6 @@ def read(path: str) -> Config:
 
 def _checked(path: str, key: str, value: Any) -> Any:
     if key in _LISTS:
-        if isinstance(value, str):
-            return [value]
         if isinstance(value, list) and all(isinstance(v, str) for v in value):
             return value
         raise ConfigError(f"{path}: {key} is to be a list of strings")
@@ -85,6 +85,7 @@ def _checked(path: str, key: str, value: Any) -> Any:
         (_WORDS, str, "a string"),
         (_NUMBERS, int, "a number"),
         (_SWITCHES, bool, "true or false"),
+        (_TABLES, dict, "a table"),
     ):
         keys, kind, words = expected
         if key in keys:
@@ -93,7 +94,5 @@ def _checked(path: str, key: str, value: Any) -> Any:
             if type(value) is kind:
                 return value
             raise ConfigError(f"{path}: {key} is to be {words}")
-    if key in ("graph", "contract", "compile", "report", "port"):
-        return value
-    known = ", ".join(sorted((*_LISTS, *_WORDS, *_NUMBERS, *_SWITCHES)))
+    known = ", ".join(sorted((*_LISTS, *_WORDS, *_NUMBERS, *_SWITCHES, *_TABLES)))
     raise ConfigError(f"{path}: unknown key {key!r}; known: {known}")

@@ -72,6 +72,7 @@ def test_every_format():
 def test_every_setting():
     keys = {k for cell in table_under("Configuration") for k in re.findall(r"`([^`]+)`", cell)}
     assert keys == {*config._LISTS, *config._WORDS, *config._NUMBERS, *config._SWITCHES}
+    assert all(f"The table `{key}` says" in USING for key in config._TABLES)
     options = {option for p in cli.get_command(None, "audit").params for option in p.opts}
     named = " ".join(cell for row in table_under("Configuration").values() for cell in row)
     assert set(re.findall(r"--[a-z-]+", named)) <= options

@@ -25,7 +25,14 @@ class Named(click.ParamType[str]):
 
 
 class Paths(click.Path):
-    """A path; an empty one is most often a variable that is not set, never the current folder."""
+    """A path that may be anything: who opens it says what is wrong with it.
+
+    But not nothing: an empty path is most often a variable that is not set.
+    """
+
+    def __init__(self, allow_dash: bool = False) -> None:
+        # click, too, tests whether it can be read, and answers with a status of its own.
+        super().__init__(allow_dash=allow_dash, readable=False)
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if value == "":

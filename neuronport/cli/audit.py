@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import click
 
-from neuronport.cli._outputs import Named, output_option, say, stop
+from neuronport.cli._outputs import Named, Paths, output_option, say, stop
 from neuronport.cli._record import record_option
 
 LEVELS = ("error", "warning", "note", "none")
@@ -25,7 +25,7 @@ def _formats() -> list[str]:
 @click.command(
     "audit", short_help="Say what in a project breaks or falls back on Neuron, and where."
 )
-@click.argument("paths", nargs=-1, type=click.Path(allow_dash=True))
+@click.argument("paths", nargs=-1, type=Paths(allow_dash=True))
 @click.option(
     "-t",
     "--target",
@@ -64,8 +64,12 @@ def _formats() -> list[str]:
 @click.option(
     "--include-ignored", is_flag=True, default=None, help="Also what .gitignore leaves out."
 )
-@click.option("--baseline", "baseline_file", metavar="FILE", help="Findings known and accepted.")
-@click.option("--write-baseline", metavar="FILE", help="Accept all findings of now into FILE.")
+@click.option(
+    "--baseline", "baseline_file", type=Paths(), metavar="FILE", help="Findings known and accepted."
+)
+@click.option(
+    "--write-baseline", type=Paths(), metavar="FILE", help="Accept all findings of now into FILE."
+)
 @click.option("--no-config", is_flag=True, help="Read no pyproject.toml or neuronport.toml.")
 @click.option("--stdin-filename", default="<stdin>", metavar="NAME", help="What `-` is called.")
 @click.option(

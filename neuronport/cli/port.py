@@ -10,17 +10,19 @@ from typing import Any
 
 import click
 
-from neuronport.cli._outputs import stop
+from neuronport.cli._outputs import Paths, stop
 from neuronport.cli._record import record_option
 
 
 @click.command("port")
-@click.argument("paths", nargs=-1, type=click.Path())
+@click.argument("paths", nargs=-1, type=Paths())
 @click.option(
     "--diff", "mode", flag_value="diff", default=True, help="Show what would change (default)."
 )
 @click.option("--write", "mode", flag_value="write", help="Change the files in place.")
-@click.option("--out", metavar="DIR", help="Write a changed copy of the tree into DIR instead.")
+@click.option(
+    "--out", type=Paths(), metavar="DIR", help="Write a changed copy of the tree into DIR instead."
+)
 @click.option("--interactive", is_flag=True, help="Ask for each change; then --write or --out.")
 @click.option(
     "--safe", "safety", flag_value="safe", default=True, help="Only safe changes (default)."

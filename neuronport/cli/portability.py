@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from neuronport.cli._outputs import Named, named_files, output_option, say, stop
+from neuronport.cli._outputs import Named, Paths, named_files, output_option, say, stop
 from neuronport.cli._record import record_option
 
 
@@ -20,7 +20,7 @@ def _forms() -> list[str]:
 
 
 @click.command("portability", short_help="Say which of source, artifact and performance holds.")
-@click.argument("path", default=".", type=click.Path())
+@click.argument("path", default=".", type=Paths())
 @click.option(
     "--records",
     "folder",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neuronport.cli._outputs import named_files, output_option, say, stop
+from neuronport.cli._outputs import Paths, named_files, output_option, say, stop
 
 if TYPE_CHECKING:
     from neuronport.reporting.joined.model import Report
@@ -18,7 +18,7 @@ FORMATS = ("html", "markdown", "json")
 
 
 @click.command("report", short_help="Join the records in one page: HTML, Markdown or JSON.")
-@click.argument("folder", default=".", type=click.Path())
+@click.argument("folder", default=".", type=Paths())
 @click.option(
     "--against",
     metavar="DIR",

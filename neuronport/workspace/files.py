@@ -34,8 +34,18 @@ class NamedPathError(WorkspaceError):
     def __init__(self, problems: Sequence[NotLookedAt]) -> None:
         self.problems = tuple(problems)
         """One for each such path, in the order they were named; ``path`` as the user wrote it."""
-        lines = [f"{p.path}: {p.detail or p.reason}" for p in self.problems]
+        lines = [f"{p.path}: {_in_words(p)}" for p in self.problems]
         super().__init__(self.problems[0].reason, "; ".join(lines))
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+def _in_words(problem: NotLookedAt) -> str:
+    """What is wrong with a named path; some details need the reason before them."""
+    if problem.reason in ("too-large", "unreadable", "vanished"):
+        return f"{problem.reason.replace('-', ' ')}: {problem.detail}"
+    return problem.detail or problem.reason
 
 
 @dataclass(frozen=True, slots=True)

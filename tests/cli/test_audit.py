@@ -81,7 +81,45 @@ def test_3_a_path_that_is_not_there_is_one_clear_line(project):
     result = audit("breaks.py", "none.py")
     assert result.exit_code == 3
     assert result.stdout == ""
-    assert result.stderr == "neuronport: not-found: none.py: no such file or folder\n"
+    assert result.stderr == "neuronport: none.py: no such file or folder\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX's")
+def test_3_a_named_file_that_may_not_be_read(project, monkeypatch):
+    """Root may read anything, so it is asked of somebody who may not."""
+    secret = project / "secret.py"
+    secret.write_text("x = 1\n")
+    secret.chmod(0)
+    really = open
+
+    def refused(path, *arguments, **keywords):
+        if str(path).endswith("secret.py"):
+            raise PermissionError(13, "Permission denied", path)
+        return really(path, *arguments, **keywords)
+
+    monkeypatch.setattr("builtins.open", refused)
+    monkeypatch.setattr(os, "access", lambda path, mode, **_: "secret" not in str(path))
+    result = audit("secret.py")
+    assert result.exit_code == 3
+    assert result.stderr == "neuronport: secret.py: unreadable: permission denied\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", ""],
+        ["audit", ".", ""],
+        ["audit", "--baseline", ""],
+        ["port", ""],
+        ["port", "--write", "--out", ""],
+        ["portability", ""],
+        ["report", ""],
+    ],
+)
+def test_2_an_empty_path_is_not_the_current_folder(project, words):
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 2
+    assert "the path is empty" in result.stderr
 
 
 def test_3_a_named_file_that_does_not_parse(project):
@@ -227,7 +265,7 @@ def test_two_targets_side_by_side(project):
 
 
 def test_settings_are_found_above_the_path_and_options_win(project):
-    (project / "neuronport.toml").write_text(f'ignore = ["{RULE}"]\ntarget = "xla"\n')
+    (project / "neuronport.toml").write_text(f'ignore = ["{RULE}"]\ntarget = ["xla"]\n')
     folder = project / "a" / "b"
     folder.mkdir(parents=True)
     (folder / "c.py").write_text(BREAKS)
@@ -249,7 +287,11 @@ def test_settings_in_pyproject(project):
 @pytest.mark.parametrize(
     ("text", "reason", "remedy"),
     [
-        ('colour = "red"', "unknown key 'colour'", "known: baseline, exclude"),
+        ('colour = "red"', "unknown key 'colour'", "known: baseline, contract, exclude"),
+        ('target = "native"', "target is to be", "a list of strings"),
+        ('exclude = "x"', "exclude is to be", "a list of strings"),
+        ("contract = 3", "contract is to be", "a table"),
+        ("report = 3", "unknown key 'report'", "known: baseline"),
         ("jobs = true", "jobs is to be", "a number"),
         ("select = [1]", "select is to be", "a list of strings"),
         ('include-ignored = "yes"', "include-ignored is to be", "true or false"),
