@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from neuronport.data import data_folder
-from neuronport.readers.python.facts import Guard, Value
+from neuronport.readers.python.facts import Function, Guard, Value
 from neuronport.source.processes import processes
 from neuronport.source.summary import Summary
 from neuronport.source.values import MAX_CALLERS, Atom, Resolver
@@ -58,6 +58,11 @@ class Truth:
         self.resolver = resolver
         self.missing = missing
         self._memo: dict[tuple[str, Value], bool | None] = {}
+        self._answers: dict[tuple[str, int], bool | None] = {}
+        """Of functions, by module and line."""
+        self._asked: set[tuple[str, int]] = set()
+        self._unsettled = 0
+        """How often nothing more was asked because it was being asked, or too deep."""
 
     def of(self, module: Summary, value: Value) -> bool | None:
         key = (module.module, value)
@@ -114,7 +119,10 @@ class Truth:
         return False
 
     def _of(self, module: Summary, value: Value, depth: int) -> bool | None:
-        if value is None or depth > _MAX_DEPTH:
+        if value is None:
+            return None
+        if depth > _MAX_DEPTH:
+            self._unsettled += 1
             return None
         tag = value[0]
         if tag == "const":
@@ -123,14 +131,15 @@ class Truth:
             inner = self._of(module, value[1], depth + 1)
             return None if inner is None else not inner
         if tag == "bool":
-            parts = [self._of(module, v, depth + 1) for v in value[2]]
-            if value[1] == "and":
-                if False in parts:
-                    return False
-                return True if all(p is True for p in parts) else None
-            if True in parts:
-                return True
-            return False if all(p is False for p in parts) else None
+            decides = value[1] == "or"
+            known: bool | None = not decides
+            for part in value[2]:
+                truth = self._of(module, part, depth + 1)
+                if truth is decides:
+                    return decides
+                if truth is None:
+                    known = None
+            return known
         if tag == "cmp":
             return self._compare(module, value, depth)
         if tag == "if":
@@ -228,10 +237,7 @@ class Truth:
                 return False
             found = self.resolver.index.function(dotted)
             if found is not None and value[0] == "call":
-                summary, function = found
-                if len(function.returns) == 1:
-                    return self._of(summary, function.returns[0], depth + 1)
-                return self._agree([self._of(summary, v, depth + 1) for v in function.returns])
+                return self._returned(*found, depth)
             split = self.resolver.index.split(dotted)
             if split is not None:
                 owner, rest = split
@@ -246,9 +252,41 @@ class Truth:
                 if known and text == "cuda":
                     return False
             target = self.resolver.callee(module, func)
-            if target is not None and len(target[1].returns) == 1:
-                return self._of(target[0], target[1].returns[0], depth + 1)
+            if target is not None:
+                return self._returned(*target, depth)
         return None
+
+    def _returned(self, module: Summary, function: Function, depth: int) -> bool | None:
+        """What a function of the tree answers, by those of its ways that a Neuron host takes."""
+        key = (module.module, function.line)
+        if key in self._answers:
+            return self._answers[key]
+        if key in self._asked:
+            self._unsettled += 1
+            return None
+        before = self._unsettled
+        self._asked.add(key)
+        answer = None if function.yields else self._answer(module, function, depth)
+        self._asked.discard(key)
+        if self._unsettled == before:
+            self._answers[key] = answer
+        return answer
+
+    def _answer(self, module: Summary, function: Function, depth: int) -> bool | None:
+        if not function.conditions:
+            return self._agree([self._of(module, v, depth + 1) for v in function.returns])
+        answer: bool | None = None
+        for value, condition in zip(function.returns, function.conditions, strict=True):
+            holds = self._of(module, condition, depth + 1)
+            if holds is False:
+                continue
+            returned = self._of(module, value, depth + 1)
+            if returned is None or (answer is not None and returned is not answer):
+                return None
+            answer = returned
+            if holds:
+                break  # it does not come to the others
+        return answer
 
     def _size(self, module: Summary, dotted: str, args: Any, depth: int) -> bool | None:
         """Nothing is in a range up to 0, and nothing is less than no devices."""

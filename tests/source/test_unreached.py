@@ -203,3 +203,81 @@ def test_there_is_no_cuda_toolkit(tmp_path, test, expected):
     )
     rule = "api/torch.utils.cpp_extension.CUDAExtension"
     assert verdict(tmp_path, {"setup.py": code}, rule) == expected
+
+
+PREDICATES = {
+    "a test that returns early": (
+        "def asks(x):\n    if x.device.type != 'cuda':\n        return False\n    return True\n",
+        "locks-in",
+    ),
+    "one of several": (
+        "def asks(x):\n    if not enabled or x.numel() == 0:\n        return False\n"
+        "    if x.device.type != 'cuda':\n        return False\n    return x.ndim == 4\n",
+        "locks-in",
+    ),
+    "nothing at the end": (
+        "def asks(x):\n    if x.is_cuda and x.ndim == 4:\n        return True\n",
+        "locks-in",
+    ),
+    "on the ways there": (
+        "def asks(x):\n    if x.is_cuda:\n        if x.ndim == 4:\n            return True\n"
+        "        return x.numel() > 8\n    return False\n",
+        "locks-in",
+    ),
+    "an import that fails": (
+        "def asks(x):\n    try:\n        import flash_attn\n        return True\n"
+        "    except ImportError:\n        return False\n",
+        "locks-in",
+    ),
+    "another predicate": (
+        "def asks(x):\n    if inner(x):\n        return True\n    return False\n\n"
+        "def inner(x):\n    if not x.is_cuda:\n        return False\n    return x.ndim == 4\n",
+        "locks-in",
+    ),
+    "one way does not ask": (
+        "def asks(x):\n    if x.ndim == 4:\n        return True\n    return x.is_cuda\n",
+        "breaks",
+    ),
+    "asks the other way": (
+        "def asks(x):\n    if x.is_cuda:\n        return False\n    return True\n",
+        "breaks",
+    ),
+    "asks something else": (
+        "def asks(x):\n    if x.ndim != 4:\n        return False\n    return True\n",
+        "breaks",
+    ),
+    "in a loop": (
+        "def asks(xs):\n    for x in xs:\n        if x.is_cuda:\n            return False\n"
+        "    return True\n",
+        "breaks",
+    ),
+    "what may fail": (
+        "def asks(x):\n    try:\n        return x.is_cuda\n    except AttributeError:\n"
+        "        return True\n",
+        "breaks",
+    ),
+    "itself": (
+        "def asks(x):\n    if x.ndim > 4:\n        return asks(x[0])\n    return True\n",
+        "breaks",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PREDICATES)
+def test_a_function_of_the_tree_that_asks(tmp_path, case):
+    predicate, expected = PREDICATES[case]
+    code = f"import torch\nfrom settings import enabled\n\n{predicate}"
+    inside = "\ndef run(x):\n    if asks(x):\n        torch.cuda.synchronize()\n"
+    assert verdict(tmp_path / "inside", {"case.py": code + inside}) == expected
+    after = "\ndef run(x):\n    if not asks(x):\n        return\n    torch.cuda.synchronize()\n"
+    assert verdict(tmp_path / "after", {"case.py": code + after}) == expected
+
+
+def test_a_method_that_asks(tmp_path):
+    code = (
+        "import torch\n\nclass Op:\n    def asks(self, x):\n        if x.device.type != 'cuda':\n"
+        "            return False\n        return True\n\n    def run(self, x):\n"
+        "        if self.asks(x):\n            torch.cuda.synchronize()\n"
+    )
+    assert verdict(tmp_path, {"case.py": code}) == "locks-in"
+    assert verdict(tmp_path, {"case.py": code.replace("!=", "==")}) == "breaks"

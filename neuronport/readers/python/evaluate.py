@@ -36,6 +36,7 @@ _MAX_TEXT = 400
 _MAX_JOIN = 8
 _MAX_ARGS = 16
 _MAX_NESTING = 900
+_MAX_RETURNS = 16
 """A person writes far less; the interpreter's own limit is not that of compiled code."""
 _OPS: dict[type, str] = {
     ast.Eq: "==",
@@ -181,6 +182,9 @@ class _Reader:
         self.in_class_body = False
         self.function = ""
         self.returns: list[Value] = []
+        self.conditions: list[Value] = []
+        self.around = 0
+        """How many of ``guards`` are outside of the function being read."""
         self.calls: list[Any] = []
         self.yields = False
         self.role: Any = _OTHER
@@ -456,10 +460,28 @@ class _Reader:
         if node.value is not None:
             self.role = ("return", self.function)
             value = self.expr(node.value)
-        if len(self.returns) < 16:
+        if len(self.returns) < _MAX_RETURNS:
             self.returns.append(value)
+            self.conditions.append(self.condition())
         self.ended_by = "return"
         return True
+
+    def condition(self) -> Value:
+        """What has to hold for the function being read to come to this place."""
+        parts: list[Value] = []
+        for i in self.guards[self.around :]:
+            test, polarity, _, kind = self.guarded[i]
+            if kind == "except":
+                parts.append(None)
+            elif kind != "raise":
+                parts.append(test if polarity else ("not", test))
+        if self.imported:
+            parts.append(("tried", tuple(self.imported), ("const", True), ("const", False)))
+        elif self.tries or self.loops:
+            parts.append(None)
+        if not parts:
+            return ("const", True)
+        return parts[0] if len(parts) == 1 else ("bool", "and", tuple(parts))
 
     def raise_(self, node: Any) -> bool:
         self.role = ("raise",)
@@ -702,6 +724,8 @@ class _Reader:
             self.in_class_body,
             self.function,
             self.returns,
+            self.conditions,
+            self.around,
             self.calls,
             self.yields,
             self.globals,
@@ -729,11 +753,17 @@ class _Reader:
         self.in_class_body = False
         self.function = dotted
         self.returns = []
+        self.conditions = []
+        self.around = len(guards)
         self.calls = []
         self.yields = False
         self.globals = frozenset()
         self.deferred = []
-        self.body(node.body)
+        ended = self.body(node.body)
+        answers = ("const", True) in self.returns or ("const", False) in self.returns
+        if answers and not ended:
+            self.returns.append(("const", None))
+            self.conditions.append(("const", True))
         function = Function(
             node.lineno,
             params,
@@ -742,6 +772,7 @@ class _Reader:
             decorators,
             owner,
             self.yields,
+            tuple(self.conditions) if answers and len(self.returns) > 1 else (),
         )
         key = dotted
         n = 2
@@ -764,6 +795,8 @@ class _Reader:
             self.in_class_body,
             self.function,
             self.returns,
+            self.conditions,
+            self.around,
             self.calls,
             self.yields,
             self.globals,
@@ -1451,8 +1484,9 @@ class _Reader:
         self.role = ("return", self.function)
         if node.value is not None:
             value = self.expr(node.value)
-            if node.__class__ is ast.Yield and len(self.returns) < 16:
+            if node.__class__ is ast.Yield and len(self.returns) < _MAX_RETURNS:
                 self.returns.append(value)
+                self.conditions.append(None)
         return None
 
     def formatted(self, node: Any) -> Value:
