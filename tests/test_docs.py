@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -16,6 +20,7 @@ from neuronport.cli import cli
 from neuronport.findings import Level, Role
 from neuronport.reporting.registry import formats
 from neuronport.targets import paths
+from tests.cli.running import environment
 
 ROOT = Path(__file__).parents[1]
 USING = (ROOT / "docs" / "using.md").read_text(encoding="utf-8")
@@ -52,6 +57,36 @@ def test_the_help_in_the_readme():
         (ROOT / "README.md").write_text(changed, encoding="utf-8", newline="\n")
     else:
         assert there[0] == block
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script")
+def test_the_first_command_leaves_what_the_readme_says(tmp_path):
+    """All but what runs the model, which needs torch."""
+    samples = tmp_path / "samples"
+    ignored = shutil.ignore_patterns(".neuronport", "__pycache__", "out")
+    shutil.copytree(ROOT / "samples" / "gpt_trainer", samples / "gpt_trainer", ignore=ignored)
+    shutil.copy(ROOT / "samples" / "tour.sh", samples)
+    command = tmp_path / "neuronport"
+    command.write_text(
+        f'#!/bin/sh\ncase $1 in graph|compile) exit ;; esac\nexec "{sys.executable}" -m neuronport "$@"\n'
+    )
+    command.chmod(0o755)
+    done = subprocess.run(
+        ["sh", "samples/tour.sh", str(command)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    assert "What matters most" in done.stdout
+    section = README.partition("samples/tour.sh")[2].partition("![")[0]
+    left = re.findall(r"`(samples/[^`]+\.[a-z]+)`", section)
+    assert sorted(Path(name).suffix for name in left) == [".diff", ".html", ".sarif"]
+    for name in left:
+        assert (tmp_path / name).stat().st_size > 1000, name
+    assert json.loads((samples / "gpt_trainer.sarif").read_text())["version"] == "2.1.0"
 
 
 def test_every_exit_status():
