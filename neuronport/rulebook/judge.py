@@ -24,7 +24,7 @@ from neuronport.findings import (
     Verdict,
     weakest,
 )
-from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Span
+from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Span, Value
 from neuronport.rulebook import words
 from neuronport.rulebook.listeners import Listeners
 from neuronport.rulebook.match import Matched, matches, may_match
@@ -44,6 +44,8 @@ _WEAK = frozenset((EvidenceKind.INFERRED, EvidenceKind.REPORTED))
 _COSTS = frozenset(("control", "operators", "shapes", "slowness"))
 _COSTLY = frozenset(("int64-gather",))
 """What costs time where it runs every step: a test runs once, and mostly on the CPU."""
+
+_NOBODY: tuple[bool, tuple[Detector, ...]] = (False, ())
 
 
 class Selection:
@@ -97,9 +99,19 @@ class Judge:
         known: dict[str, tuple[bool, tuple[Detector, ...]]] = {}
         for event in facts.events:
             if event.kind == "use":
+                if event.value is not None and self._never_imported(event.value):
+                    continue
                 routed = known.get(event.name)
                 if routed is None:
-                    routed = known[event.name] = route("use", canonical(event.name, summary))
+                    name = canonical(event.name, summary)
+                    routed = route("use", name)
+                    if (
+                        routed != _NOBODY
+                        and name[:1] != "@"
+                        and self._replaced(event.name, summary)
+                    ):
+                        routed = _NOBODY
+                    known[event.name] = routed
             else:
                 routed = route(event.kind, event.name)
             row, heard = routed
@@ -119,6 +131,19 @@ class Judge:
         findings = [f for f in kept if not f.is_reference]
         references = [f for f in kept if f.is_reference]
         return findings, references
+
+    def _never_imported(self, value: Value) -> bool:
+        """Whether a name is what the program puts in the place of an import that cannot work."""
+        return value is not None and any(map(self.missing, value[1]))
+
+    def _replaced(self, name: str, summary: Summary) -> bool:
+        """Likewise of a name that another module of the tree has from such an import."""
+        local = self.index.localize(name, summary)
+        found = self.index.split(local) if local[:1] == "@" else None
+        value = found[0].exports.get(found[1]) if found is not None else None
+        if value is None or value[0] != "tried" or value[3] is None or value[3][0] != "ref":
+            return False
+        return self._never_imported(value)
 
     def _route(self, kind: str, name: str) -> tuple[bool, tuple[Detector, ...]]:
         """Whether a row may speak of an event, and the detectors that hear of it."""
@@ -230,6 +255,9 @@ class Judge:
         excused: str = "",
         unreached: Related | None = None,
     ) -> Finding | None:
+        if event.kind == "use" and event.value is not None:
+            # It is the program's own, where the import does not work.
+            hit = replace(hit, confidence=weakest(hit.confidence, Confidence.LIKELY))
         # What another branch places runs all the same; in one expression there is nothing to write.
         placed = guard is not None and places.placed_otherwise(event, guard, view)
         nowhere = (

@@ -287,7 +287,7 @@ class TreeIndex:
         edges: list[tuple[int, str]] = []
         importer = Beside(path)
         for name, places in called.items():
-            callee = self._called_home(self.canonical(name, importer))
+            callee = self._called_home(self.canonical(name, importer)) or self._called_home(name)
             if callee:
                 edges += [(i, callee) for i in places]
         edges.sort()

@@ -1004,6 +1004,8 @@ class _Reader:
                 and self.wanted(value[1])
             ):
                 self.emit(_event("use", self.span(node), self.ctx(), value[1], role=usage))
+            elif value is not None and value[0] == "tried" and usage != "annotation":
+                self.tried(node, value, usage)
             return value
         if cls is _CONSTANT:
             text = node.value
@@ -1109,7 +1111,9 @@ class _Reader:
             if self.wanted(dotted):
                 self.emit(_event("use", self.span(node), self.ctx(), dotted, role=usage))
             return ("ref", dotted)
-        if node.attr in self.methods or node.attr in self.names:
+        if base is not None and base[0] == "tried":
+            self.tried(node, ("attr", base, node.attr), usage)
+        elif node.attr in self.methods or node.attr in self.names:
             self.emit(_event("attr", self.span(node), self.ctx(), node.attr, base, role="load"))
         return ("attr", base, node.attr)
 
@@ -1176,6 +1180,27 @@ class _Reader:
             self.option(node, a, k)
         if func_value is not None:
             tag = func_value[0]
+            if tag == "tried" or (
+                tag == "attr" and receiver is not None and receiver[0] == "tried"
+            ):
+                hit = (
+                    not self.tried(
+                        node, func_value, "decorator" if usage == "decorator" else "call", a, k
+                    )
+                    and hit
+                )
+                instead = _replacement(func_value)
+                if instead is not None:
+                    self.calls.append(
+                        (
+                            instead,
+                            a[:_MAX_ARGS],
+                            k[:_MAX_ARGS],
+                            node.lineno,
+                            self.loops,
+                            self.guards,
+                        )
+                    )
             if tag == "ref":
                 dotted = func_value[1]
                 if self.wanted(dotted) or dotted.startswith("builtins."):
@@ -1207,6 +1232,26 @@ class _Reader:
         if hit:
             self.emit(_event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
         return ("call", func_value, a, k, node.lineno)
+
+    def tried(
+        self,
+        node: Any,
+        value: Value,
+        usage: str,
+        args: tuple[Value, ...] | None = None,
+        kwargs: tuple[tuple[str | None, Value], ...] = (),
+    ) -> bool:
+        """Report the use of a name that an import brings if it works, or of something in it, and else
+        the program itself; whether a rule could speak of it. ``value`` tells what the other one is."""
+        chosen, rest = value, ""
+        if value is not None and value[0] == "attr":
+            chosen, rest = value[1], f".{value[2]}"
+        found = chosen[2] if chosen is not None and chosen[0] == "tried" else None
+        if found is None or found[0] != "ref" or not self.wanted(found[1]):
+            return False
+        dotted = f"{found[1]}{rest}"
+        self.emit(_event("use", self.span(node), self.ctx(), dotted, chosen, args, kwargs, usage))
+        return True
 
     def option(self, node: Any, args: tuple[Value, ...], kwargs: Any) -> None:
         """Keep the default of a command line option as an attribute of the module's options."""
@@ -1509,6 +1554,18 @@ def _event(
 ) -> tuple[Any, ...]:
     """An ``Event`` as the plain tuple that facts are kept as."""
     return (kind, at, ctx, name, value, args, kwargs, role)
+
+
+def _replacement(called: Value) -> Value:
+    """What is called of the program itself where an import fails, if that is what a value says."""
+    rest = ""
+    if called is not None and called[0] == "attr":
+        called, rest = called[1], f".{called[2]}"
+    while called is not None and called[0] == "tried":
+        called = called[3]
+    if called is None or called[0] != "ref" or called[1][:1] != "@":
+        return None
+    return ("ref", f"{called[1]}{rest}")
 
 
 def _drop(event: tuple[Any, ...]) -> None:

@@ -47,7 +47,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 13
+FACTS_FORM = 14
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -119,7 +119,9 @@ class Event(NamedTuple):
     ==========  ======================================  ==========================================
     use         dotted name                             ``role``: load, call, store, del, decorator,
                                                         base, annotation; a call has args, a store
-                                                        its value as ``args[0]``
+                                                        its value as ``args[0]``. ``value``: the
+                                                        ``("tried", …)`` value, where the name is
+                                                        only that if an import works
     method      method name                             ``value``: receiver; a call
     attr        attribute name                          ``value``: base; ``role``: load, store, del
     callkw      ``""``                                  a call matched by a keyword; ``value``: func
