@@ -91,15 +91,6 @@ def fit(text: str, columns: int) -> str:
     return "".join(kept) + "…"
 
 
-def fit_end(text: str, columns: int) -> str:
-    """Escaped text cut to ``columns`` at its beginning: the end of a path tells more."""
-    if width_of(text) <= columns:
-        return text
-    while width_of(text) > max(0, columns - 1):
-        text = text[max(1, (width_of(text) - columns) // 2) :]
-    return "…" + text
-
-
 def line_around(text: str, column: int, columns: int) -> str:
     """A source line for one row: from its start, or around ``column`` (1-based) when too long."""
     indent = len(text) - len(text.lstrip())
@@ -172,7 +163,7 @@ def closing(
     """Areas, files, effort, what is set apart, what was not looked at, age, next command."""
     summary = summarize(audit)
     if summary.counted:
-        yield from _tables(summary, options, paint)
+        yield from _tables(summary, audit.tree.root, options, paint)
     yield "\n"
     for label, said in _facts(audit, summary, in_short):
         lines = wrap(said, options.columns - 15, "", "")
@@ -199,12 +190,20 @@ def _missed(item: NotLookedAt) -> str:
     return said + (f": {escape.terminal(item.detail)}" if item.detail else "")
 
 
-def _tables(summary: Summary, options: RenderOptions, paint: Painter) -> Iterator[str]:
-    """Areas and files side by side."""
-    left = _table("area", summary.by_area, options.columns // 2 - 2)
+def _tables(summary: Summary, root: str, options: RenderOptions, paint: Painter) -> Iterator[str]:
+    """Areas and files side by side; names that are too long for that make two tables of them."""
+    left = _table("area", summary.by_area)
     left_width = max(map(width_of, left))
-    right = _table("file", summary.by_file, options.columns - left_width - 3)
+    right = _table("file", summary.by_file)
+    room = options.columns - left_width - 3
+    if max(map(width_of, right)) > room:
+        right = _table("file", summary.by_file, f"{root.rstrip('/')}/")
     yield "\n"
+    if max(map(width_of, right)) > room:
+        for table in (left, _table("file", summary.by_file)):
+            for number, line in enumerate(table):
+                yield (paint(line, "bold") if number == 0 else line) + "\n"
+        return
     for number in range(max(len(left), len(right))):
         one = left[number] if number < len(left) else ""
         two = right[number] if number < len(right) else ""
@@ -213,11 +212,12 @@ def _tables(summary: Summary, options: RenderOptions, paint: Painter) -> Iterato
         yield (paint(line, "bold") if number == 0 else line) + "\n"
 
 
-def _table(heading: str, rows: Mapping[str, Mapping[Level, int]], width: int) -> list[str]:
+def _table(heading: str, rows: Mapping[str, Mapping[Level, int]], before: str = "") -> list[str]:
+    """``before``: what stands before every name and need not be said."""
     levels = [lv for lv in Level if any(lv in counts for counts in rows.values())]
     columns = [len(str(lv)) + 3 for lv in levels]
     limit = _SHOWN_ROWS if len(rows) <= _SHOWN_ROWS else _SHOWN_ROWS - 1
-    names = [fit_end(place(name, None), width - sum(columns)) for name in list(rows)[:limit]]
+    names = [place(name.removeprefix(before), None) for name in list(rows)[:limit]]
     margin = max(len(heading), *map(width_of, names))
     numbers = [[f"{counts.get(lv, 0):,}" for lv in levels] for counts in rows.values()]
     lines = [

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from neuronport.cli import cli
+from neuronport.reporting import RenderOptions, output
 from neuronport.reporting.summary import VERDICT_PHRASES
 from neuronport.rulebook.words import GROUPED
 from tests.cli.running import ROOT
@@ -35,12 +36,56 @@ def test_it_is_one_screen(sample, monkeypatch):
     monkeypatch.chdir(ROOT)
     shown = run("audit", f"samples/{sample}", "--no-config").stdout
     lines = shown.splitlines()
-    assert len(lines) <= 50
+    assert len(lines) <= 56
     # A command to copy is never broken.
     assert max(len(line) for line in lines if " neuronport " not in line) <= 100
     for heading in ("What matters most", "area ", "effort", "not read", "knowledge", "result"):
         assert heading in shown, heading
     assert re.search(r"^next  neuronport audit ", shown, re.M)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_every_cause_says_what_and_where(sample, width, monkeypatch):
+    """Whole titles, ids and places, in whatever width."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(output, "options_for", lambda *_, **__: RenderOptions(width=width))
+    shown = run("audit", f"samples/{sample}", "--no-config").stdout
+    part = shown.partition("What matters most")[2].partition("\n\n")[0]
+    causes = re.split(r"^ ?\d+\. ", part, flags=re.M)[1:]
+    report = json.loads(run("audit", f"samples/{sample}", "--no-config", "--format=json").stdout)
+    groups = report["groups"][: len(causes)]
+    assert len(causes) == min(10, len(report["groups"]))
+    for cause, group in zip(causes, groups, strict=True):
+        assert all(len(line) <= width for line in cause.splitlines())
+        assert not any("…" in line.partition("→")[0] for line in cause.splitlines()[:2])
+        head = cause.partition("\n    samples/")[0]
+        lines = [re.sub(r" {2,}.*$", "", line.strip()) for line in head.splitlines()]
+        lines[0] = re.split(r" {2,}", head.splitlines()[0])[1]
+        said = " ".join(lines)
+        assert group["group"].startswith("api/") or group["title"] in said, (said, group)
+        at = re.search(r"^    (\S+):(\d+)", cause, re.M)
+        assert (ROOT / at[1]).is_file()
+        key = group["group"].removesuffix(f"/{at[1].removeprefix(f'samples/{sample}/')}:{at[2]}")
+        assert f"[{key}]" in cause or key.startswith("api/")
+
+
+def test_paths_are_shown_whole(project, monkeypatch):
+    folder = project.joinpath(
+        "a_rather_long_name_of_a_folder", "and_another_one_below_it_again", "deep"
+    )
+    folder.mkdir(parents=True)
+    for name in ("first_module_of_it.py", "second_module_of_it.py"):
+        (folder / name).write_text("import flash_attn\n")
+    shown = run("audit", "a_rather_long_name_of_a_folder", "--no-config").stdout
+    path = (folder / "first_module_of_it.py").relative_to(project).as_posix()
+    assert f"\n    {path}:1 +1\n" in shown
+    # beside the areas there is no room for the whole path
+    assert f"   {path.partition('/')[2]} " in shown
+    assert "…" not in shown
+    monkeypatch.setattr(output, "options_for", lambda *_, **__: RenderOptions(width=80))
+    shown = run("audit", "a_rather_long_name_of_a_folder", "--no-config").stdout
+    assert f"\n{path} " in shown
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -113,13 +158,14 @@ def test_what_it_names_is_understood(sample, monkeypatch):
     monkeypatch.chdir(ROOT)
     shown = run("audit", f"samples/{sample}", "--no-config").stdout
     part = shown.partition("What matters most")[2].partition("\n\n")[0]
-    ids = [*re.findall(r"\[(\S+)\]", part), *re.findall(r"  (api/\S+)", part)]
+    ids = re.findall(r"\[(\S+)\]|  (?:fix: )?(api/\S+)|fix: (\S+)$", part, re.M)
+    ids = ["".join(found) for found in ids]
     assert len(ids) >= 5
     for word in dict.fromkeys(ids):
         assert run("explain", word).exit_code == 0, word
         selected = run("audit", f"samples/{sample}", "--no-config", "--select", word)
         assert "What matters most" in selected.stdout, word
-    places = re.findall(r"^    (\S+):(\d+) ", part, re.M)
+    places = re.findall(r"^    (\S+):(\d+)(?: |$)", part, re.M)
     assert len(places) >= 5
     for path, line in places:
         assert len((ROOT / path).read_text().splitlines()) >= int(line)

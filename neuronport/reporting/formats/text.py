@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from neuronport.findings import Confidence
 from neuronport.reporting import escape
@@ -11,11 +11,11 @@ from neuronport.reporting.screen import (
     Painter,
     closing,
     fit,
-    fit_end,
     head,
     line_around,
     place,
     width_of,
+    wrap,
 )
 from neuronport.reporting.summary import Group, plural, summarize
 
@@ -53,7 +53,11 @@ def _verdict(group: Group) -> str:
 def _group(
     number: int, group: Group, options: RenderOptions, paint: Painter, margin: int
 ) -> Iterator[str]:
-    """Two lines: what it is and how much of it; where it is and what to write instead."""
+    """What it is and how much of it; where it is, whole; what to write instead.
+
+    Two lines, and more where they would be too long: only what is written instead, or the line of
+    source that stands for it, is ever cut.
+    """
     columns = options.columns
     count = plural(len(group.places), "place")
     if group.reach:
@@ -62,49 +66,80 @@ def _group(
     else:
         count += f", {group.effort}"
     verdict = _verdict(group)
-    left = f"{number:>2}. {verdict:<{margin}}  "
-    title = _title(group, columns - width_of(left) - width_of(count) - 2)
-    gap = " " * max(2, columns - width_of(left) - width_of(title) - width_of(count))
-    painted = paint(verdict, str(group.level)) + " " * (margin - len(verdict))
-    yield f"{number:>2}. {painted}  {paint(title, 'bold')}{gap}{count}\n"
+    indent = f"{number:>2}. {verdict:<{margin}}  "
+    painted = f"{number:>2}. {paint(verdict, str(group.level))}{' ' * (margin - len(verdict))}  "
+    room = columns - width_of(indent) - width_of(count) - 2
+    key = escape.terminal(_key(group))
+    title = key if group.key.startswith("api/") else escape.terminal(" ".join(group.title.split()))
+    beside = "" if title == key else f" [{key}]"
+    below = ""
+    if width_of(title + beside) > room:
+        beside, below = "", beside.strip()
+    first, *rest = wrap(title + beside, room, "", "")
+    gap = " " * max(2, columns - width_of(indent) - width_of(first) - width_of(count))
+    yield f"{painted}{paint(first, 'bold')}{gap}{count}\n"
+    for line in rest:
+        yield f"{' ' * width_of(indent)}{paint(line, 'bold')}\n"
 
-    first = group.places[0]
-    at = place(first.location.path, first.location.line)
+    found = group.places[0]
     more = f" +{len(group.places) - 1:,}" if len(group.places) > 1 else ""
-    where = f"    {fit_end(at, columns // 2)}{more}  "
-    differ = ""
-    if len({tuple(words) for words in group.verdicts.values()}) > 1 or any(
-        len(words) > 1 for words in group.verdicts.values()
-    ):
-        differ = "; ".join(
-            (f"{target.partition('@')[0]} " if len(group.verdicts) > 1 else "")
-            + ", ".join(_counted(str(v), n, len(group.places)) for v, n in words.items())
-            for target, words in group.verdicts.items()
-        )
-        differ = f"({differ})  "
-    fix = f"  [{group.fix.codemod}]" if group.fix else ""
-    room = columns - width_of(where) - width_of(differ) - width_of(escape.terminal(fix))
+    words = [place(found.location.path, found.location.line) + more, below, _differ(group)]
+    fix = f"fix: {escape.terminal(group.fix.codemod)}" if group.fix else ""
+    for line in _filled([*words, _instead(group), fix], group, columns - 4):
+        yield f"    {paint(line, 'dim')}".rstrip() + "\n"
+
+
+def _filled(words: Sequence[str], group: Group, columns: int) -> Iterator[str]:
+    """Words in as few lines as they take; what is instead, the last but one, gives way."""
+    *before, instead, fix = words
+    after = f"  {fix}" if fix else ""
+    line = ""
+    for word in filter(None, before):
+        if line and width_of(line) + width_of(word) + 2 > columns:
+            yield line
+            line = ""
+        line += f"  {word}" if line else word
+    found = group.places[0]
+    source = found.snippet.strip()
+    room = columns - width_of(line) - width_of(after) - 2
+    if room < min(_LEAST, width_of(instead or escape.terminal(source[:_LEAST]))):
+        yield line
+        line, room = "", columns - width_of(after)
+    shown = instead or line_around(found.snippet, found.location.column, max(8, room))
+    said = fit(shown, room)
+    yield f"{line}{'  ' if line and said else ''}{said}{after}".strip()
+
+
+def _instead(group: Group) -> str:
     instead = next(iter(group.replacements.values()), "")
-    if instead:
-        said = fit(escape.terminal("→ " + " ".join(instead.split())), room)
-    else:
-        said = line_around(first.snippet, first.location.column, max(8, room))
-    line = f"{where}{differ}{said}{escape.terminal(fix)}"
-    yield f"{paint(fit(line, columns), 'dim')}".rstrip() + "\n"
+    return escape.terminal("→ " + " ".join(instead.split())) if instead else ""
 
 
-def _title(group: Group, room: int) -> str:
-    """The words for people and the id for the next command; the id whole, if need be alone."""
-    key = escape.terminal(group.key)
-    if group.key.startswith("api/") and not group.reach:
-        return key
-    words = escape.terminal(group.title)
-    left = room - width_of(key) - 3
-    return f"{fit(words, left)} [{key}]" if left >= _WORDS else key
+def _differ(group: Group) -> str:
+    """The verdicts, where not every place has the same on every target."""
+    if len({tuple(words) for words in group.verdicts.values()}) <= 1 and all(
+        len(words) == 1 for words in group.verdicts.values()
+    ):
+        return ""
+    said = "; ".join(
+        (f"{target.partition('@')[0]} " if len(group.verdicts) > 1 else "")
+        + ", ".join(_counted(str(v), n, len(group.places)) for v, n in words.items())
+        for target, words in group.verdicts.items()
+    )
+    return f"({said})"
 
 
-_WORDS = 16
-"""Columns below which words say nothing."""
+def _key(group: Group) -> str:
+    """The id for the next command; that of a choice is its rule where the place follows anyway."""
+    first = group.places[0].location
+    named_for_place = group.key.startswith(f"{group.rule}/") and group.key.endswith(
+        f":{first.line}"
+    )
+    return group.rule if named_for_place else group.key
+
+
+_LEAST = 40
+"""Columns below which what is written instead goes on a line of its own."""
 
 
 def _counted(word: str, number: int, places: int) -> str:
