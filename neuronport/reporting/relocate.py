@@ -25,7 +25,7 @@ def prefix(root: str) -> str:
     if repository is None:
         return ""
     below = os.path.relpath(root, repository).replace(os.sep, "/")
-    return "" if below == "." else f"{below}/"
+    return "" if below == "." else f"{printable(below)}/"
 
 
 def from_here(root: str, absolute: bool) -> str:

@@ -20,6 +20,7 @@ from neuronport.workspace.files import (
     Unreadable,
     Workspace,
     WorkspaceError,
+    as_named,
     printable,
     read_source,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "Unreadable",
     "Workspace",
     "WorkspaceError",
+    "as_named",
     "atomic_write",
     "atomic_write_all",
     "decode_python",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -104,6 +106,24 @@ def _printable_character(character: str) -> str:
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def as_named(shown: str) -> str:
+    """The name that :func:`printable` shows so; bytes that are not UTF-8 as surrogate escapes."""
+    if "\\" not in shown:
+        return shown
+    return _ESCAPE.sub(_named_character, shown)
+
+
+_ESCAPE = re.compile(r"\\(?:\\|x([89a-f][0-9a-f])|u([0-9a-f]{4})|U(00[0-9a-f]{6}))")
+
+
+def _named_character(match: re.Match[str]) -> str:
+    byte, *codes = match.groups()
+    if byte:
+        return chr(0xDC00 + int(byte, 16))
+    code = int(next(filter(None, codes), "5c"), 16)
+    return chr(code) if code <= sys.maxunicode else match.group()
 
 
 def reason_of(error: OSError, otherwise: str = "unreadable") -> tuple[str, str]:

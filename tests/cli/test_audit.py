@@ -454,3 +454,19 @@ def test_what_a_baseline_accepts_does_not_work_for_that(project):
 def test_the_full_format_does_not_name_itself_as_the_next_step(project):
     assert "--format full" in audit("breaks.py").stdout
     assert "--format full" not in audit("breaks.py", "--format", "full").stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are text there")
+def test_names_that_are_no_text_are_their_bytes_in_sarif(project):
+    folder = os.fsencode(project) + b"/f\xe9"
+    os.mkdir(folder)
+    (project / ".git").mkdir()
+    with open(folder + b"/bad\xff\xfe\\x41.py", "w") as file:
+        file.write(BREAKS)
+    for path in (".", os.fsdecode(folder)):
+        sarif = json.loads(audit(path, "--format", "sarif").stdout)
+        found = {
+            r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+            for r in sarif["runs"][0]["results"]
+        }
+        assert "f%E9/bad%FF%FE%5Cx41.py" in found

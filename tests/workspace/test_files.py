@@ -6,9 +6,18 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from neuronport.findings import Role
-from neuronport.workspace import SourceFile, Unreadable, open_workspace, printable, read_source
+from neuronport.workspace import (
+    SourceFile,
+    Unreadable,
+    as_named,
+    open_workspace,
+    printable,
+    read_source,
+)
 from tests.workspace.trees import grow
 
 
@@ -89,6 +98,13 @@ def test_no_two_names_look_the_same() -> None:
     names = ["\udcff", "\\xff", "\xff", "\\\\xff", "\xa0", "\udca0", "\n", "\\n", "\\u000a"]
     assert len({printable(name) for name in names}) == len(names)
     assert all(printable(name).isprintable() for name in names)
+
+
+@given(st.text(st.characters(exclude_categories=())).filter(lambda name: "\0" not in name))
+@example("bad\udcff\udcfe.py")
+@example("\\xff\\u000a\\\\\udcff")
+def test_what_is_shown_leads_back_to_the_name(name: str) -> None:
+    assert as_named(printable(name)) == name
 
 
 def test_folders_are_parted_by_a_slash_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:

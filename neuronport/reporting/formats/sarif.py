@@ -28,6 +28,7 @@ from neuronport.reporting.escape import uri, visible
 from neuronport.reporting.formats.json_ import encode
 from neuronport.reporting.result import AuditResult, RenderOptions, RuleInfo
 from neuronport.reporting.summary import looked_at_sentence, plural, shown_level, summarize
+from neuronport.workspace import as_named
 
 NAME = "sarif"
 DESCRIPTION = "SARIF 2.1.0, for code scanning and editors"
@@ -193,7 +194,7 @@ def _bases() -> dict[str, Any]:
 
 
 def _artifact(path: str) -> dict[str, Any]:
-    return {"uri": uri(path), "uriBaseId": _ROOT}
+    return {"uri": uri(as_named(path)), "uriBaseId": _ROOT}
 
 
 def _result(
