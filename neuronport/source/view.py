@@ -272,9 +272,9 @@ class ModuleView:
         """What a condition is on a Neuron host, or None."""
         return self.truth.of(self.summary, value)
 
-    def text(self, value: Value) -> str:
-        """A value in words, for messages."""
-        return describe(value, self.summary)
+    def text(self, value: Value, whole: bool = False) -> str:
+        """A value in words, for messages; ``whole``: something is to be written behind it."""
+        return _within(value, self.summary, -1, _WHOLE if whole else 0)
 
     @staticmethod
     def argument(event: Event, name: str, position: int | None = None) -> Value:
@@ -309,39 +309,128 @@ def _compares(test: Value, name: Value, depth: int) -> bool:
 
 def describe(value: Value, module: Summary, depth: int = 0) -> str:
     """A value in words as close to the source as its facts allow; for messages only."""
+    return _described(value, module, depth)[0]
+
+
+_BINDS = {
+    "or": 1,
+    "and": 2,
+    "not": 3,
+    "|": 5,
+    "^": 6,
+    "&": 7,
+    "<<": 8,
+    ">>": 8,
+    "+": 9,
+    "-": 9,
+    "*": 10,
+    "/": 10,
+    "//": 10,
+    "%": 10,
+    "@": 10,
+    "**": 12,
+}
+"""How closely Python's operators bind."""
+_COMPARED = 4
+_SIGNED = 11
+_WHOLE = 14
+"""Of names, literals, calls and what is in brackets."""
+
+
+def _described(value: Value, module: Summary, depth: int) -> tuple[str, int]:
+    """Likewise, and how closely the operator binds that holds it together."""
     if value is None or depth > 6:
-        return "…"
+        return "…", _WHOLE
     tag = value[0]
     if tag == "v":
-        return module.definitions[value[1]].name or "…"
+        return module.definitions[value[1]].name or "…", _WHOLE
     if tag == "any":
-        return describe(value[1][0], module, depth + 1)
+        return _described(value[1][0], module, depth + 1)
     if tag == "item":
-        return f"{describe(value[1], module, depth + 1)}[{describe(value[2], module, depth + 1)}]"
+        base = _within(value[1], module, depth, _WHOLE)
+        return f"{base}[{_index(value[2], module, depth + 1)}]", _WHOLE
     if tag == "const":
-        return repr(value[1])
+        text = repr(value[1])
+        return text, _SIGNED if text[:1] == "-" else _WHOLE
     if tag == "ref":
         name = str(value[1]).removeprefix("builtins.")
-        return name.rpartition(".")[2] if name[:1] == "@" else name
+        return name.rpartition(".")[2] if name[:1] == "@" else name, _WHOLE
     if tag == "param":
-        return str(value[2])
+        return str(value[2]), _WHOLE
     if tag == "self":
-        return "self"
+        return "self", _WHOLE
     if tag == "attr":
-        return f"{describe(value[1], module, depth + 1)}.{value[2]}"
+        return f"{_within(value[1], module, depth, _WHOLE)}.{value[2]}", _WHOLE
     if tag == "call":
-        return f"{describe(value[1], module, depth + 1)}({_few(value[2], module, depth)})"
+        called = _within(value[1], module, depth, _WHOLE)
+        return f"{called}({_few(value[2], module, depth, value[3])})", _WHOLE
+    if tag == "tried":
+        return _described(value[2], module, depth + 1)
     if tag == "not":
-        return f"not {describe(value[1], module, depth + 1)}"
+        return f"not {_within(value[1], module, depth, _BINDS['not'])}", _BINDS["not"]
+    if tag in ("neg", "invert"):
+        sign = "-" if tag == "neg" else "~"
+        return f"{sign}{_within(value[1], module, depth, _SIGNED)}", _SIGNED
     if tag == "bool":
-        return f" {value[1]} ".join(describe(v, module, depth + 1) for v in value[2])
+        binds = _BINDS[value[1]]
+        parts = (_within(v, module, depth, binds + 1) for v in value[2])
+        return f" {value[1]} ".join(parts), binds
     if tag == "cmp":
-        return f"{describe(value[1], module, depth + 1)} {value[2]} {describe(value[3], module, depth + 1)}"
-    if tag in ("list", "tuple", "set"):
-        return f"[{_few(value[1], module, depth)}]"
-    return "…"
+        left = _within(value[1], module, depth, _COMPARED + 1)
+        right = _within(value[3], module, depth, _COMPARED + 1)
+        return f"{left} {value[2]} {right}", _COMPARED
+    if tag == "bin":
+        binds = _BINDS.get(value[1], _WHOLE)
+        power = value[1] == "**"
+        left = _within(value[2], module, depth, binds + power)
+        right = _within(value[3], module, depth, _SIGNED if power else binds + 1)
+        return f"{left} {value[1]} {right}", binds
+    if tag in _BRACKETS:
+        first, last = _BRACKETS[tag]
+        one = "," if tag == "tuple" and len(value[1]) == 1 else ""
+        return f"{first}{_few(value[1], module, depth)}{one}{last}", _WHOLE
+    return "…", _WHOLE
 
 
-def _few(values: Sequence[Value], module: Summary, depth: int) -> str:
-    shown = ", ".join(describe(v, module, depth + 1) for v in values[:3])
-    return shown + (", …" if len(values) > 3 else "")
+_BRACKETS = {"list": ("[", "]"), "tuple": ("(", ")"), "set": ("{", "}")}
+
+
+def _within(value: Value, module: Summary, depth: int, binds: int) -> str:
+    """Part of something that binds so closely: in parentheses where it would fall apart."""
+    text, own = _described(value, module, depth + 1)
+    return f"({text})" if own < binds else text
+
+
+def _index(value: Value, module: Summary, depth: int) -> str:
+    """What stands in the brackets of a subscript."""
+    if value is not None and value[0] == "tuple" and value[1]:
+        shown = ", ".join(_slice(v, module, depth + 1) for v in value[1][:_MAX_AXES])
+        more = ", …" if len(value[1]) > _MAX_AXES else "," if len(value[1]) == 1 else ""
+        return shown + more
+    return _slice(value, module, depth)
+
+
+_MAX_AXES = 5
+
+
+def _slice(value: Value, module: Summary, depth: int) -> str:
+    if value is None or value[0] != "slice":
+        return "..." if value == ("const", ...) else describe(value, module, depth)
+    lower, upper, step = (
+        "" if part == ("const", None) else describe(part, module, depth + 1) for part in value[1:]
+    )
+    return f"{lower}:{upper}" + (f":{step}" if step else "")
+
+
+def _few(
+    values: Sequence[Value],
+    module: Summary,
+    depth: int,
+    named: Sequence[tuple[str | None, Value]] = (),
+) -> str:
+    """The first three of some items, or arguments; not what an argument says in words."""
+    named = [(n, v) for n, v in named if v is None or not isinstance(v[-1], str)]
+    shown = [describe(v, module, depth + 1) for v in values[:3]]
+    for name, value in named[: 3 - len(shown)]:
+        shown.append(f"{f'{name}=' if name else '**'}{describe(value, module, depth + 1)}")
+    return ", ".join(shown) + (", …" if len(values) + len(named) > 3 else "")

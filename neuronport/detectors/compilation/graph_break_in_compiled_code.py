@@ -39,7 +39,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     else:
         if event.name not in METHODS or not _is_logger(event, view):
             return
-        what = f"{view.text(event.value)}.{event.name}"
+        what = f"{view.text(event.value, whole=True)}.{event.name}"
     line = compiled_at(event, view)
     if not line:
         return

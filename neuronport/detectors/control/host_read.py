@@ -25,7 +25,7 @@ _FUNCTIONS = frozenset(("torch.equal", "torch.allclose", "torch.is_nonzero"))
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "method":
         sure = _method(event, view)
-        what = f"{view.text(event.value)}.{event.name}()"
+        what = f"{view.text(event.value, whole=True)}.{event.name}()"
     else:
         sure = _function(event, view)
         what = event.name.removeprefix("builtins.")

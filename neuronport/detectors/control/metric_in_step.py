@@ -32,6 +32,6 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         confidence, why = place
         yield Hit(
             event.span,
-            f"{view.text(event.value)}.compute() reduces and reads a metric, {why}",
+            f"{view.text(event.value, whole=True)}.compute() reduces and reads a metric, {why}",
             confidence,
         )

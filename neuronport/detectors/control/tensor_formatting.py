@@ -47,7 +47,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             return
         values, how = _inside(event), event.name.removeprefix("builtins.")
     elif event.name in METHODS:
-        values, how = _inside(event), f"{view.text(event.value)}.{event.name}"
+        values, how = _inside(event), f"{view.text(event.value, whole=True)}.{event.name}"
     else:
         return
     for value in values:

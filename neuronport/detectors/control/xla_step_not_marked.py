@@ -30,7 +30,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     yield Hit(
         event.span,
-        f"{view.text(event.value)}.step() ends the iteration, and nothing marks the step: the lazy "
+        f"{view.text(event.value, whole=True)}.step() ends the iteration, and nothing marks the step: the lazy "
         "graph grows over all of them",
         Confidence.LIKELY,
         paths=("xla",),

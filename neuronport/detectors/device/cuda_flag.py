@@ -84,7 +84,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     likely = event.name not in _COUNTS and _is_settings(event, view)
     confidence = Confidence.LIKELY if likely else Confidence.POSSIBLE
     says = "numbers a CUDA device" if event.name in _NUMBERS else "stands for CUDA"
-    yield Hit(event.span, f"{view.text(event.value)}.{event.name} {says}", confidence)
+    yield Hit(event.span, f"{view.text(event.value, whole=True)}.{event.name} {says}", confidence)
 
 
 def _is_settings(event: Event, view: ModuleView) -> bool:
