@@ -318,7 +318,14 @@ def _next(audit: AuditResult, summary: Summary, in_short: bool) -> Sequence[str]
     if audit.tree.looked_at == 0:
         return [command("audit", "--help"), "  which files are read, and how to name others"]
     if not summary.groups:
-        return full
+        shows_more = (
+            *audit.findings,
+            *audit.suppressed,
+            *audit.baselined,
+            *audit.unused_suppressions[1:],
+            *audit.not_looked_at[_SHOWN_MISSING:],
+        )
+        return full if shows_more else ()
     first = summary.groups[0]
     rows = []
     if in_short:

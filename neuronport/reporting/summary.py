@@ -471,7 +471,7 @@ def verdict_sentence(
 
 
 def looked_at_sentence(audit: AuditResult) -> str:
-    """How much was looked at and how much was not; belongs to every "nothing found"."""
+    """How much was looked at and how much was not; stands near every "nothing found"."""
     tree = audit.tree
     said = f"{plural(tree.looked_at, 'file')}, {plural(tree.lines, 'line')} looked at"
     missing = []
@@ -493,4 +493,4 @@ def target_line(target: str, audit: AuditResult) -> str:
     if said:
         return said
     nothing = "nothing new found" if audit.baselined else "nothing found"
-    return f"{nothing} in what was looked at ({looked_at_sentence(audit)})"
+    return f"{nothing} in what was looked at"

@@ -92,9 +92,22 @@ def test_the_order_in_which_findings_come_is_of_no_account(name: str) -> None:
 def test_nothing_found_always_says_what_was_not_looked_at(name: str) -> None:
     missing = (NotLookedAt("a.py", "syntax-error"), NotLookedAt("b.py", "too-large"))
     shown = text_of(name, nothing(not_looked_at=missing, tree=Tree("p", 9, 3, 90)))
-    line = next(x for x in " ".join(shown.split()).split("native@2.33")[1:] if "nothing found" in x)
-    assert "3 files, 90 lines looked at; 2 not looked at, 4 of kinds" in line
+    shown = " ".join(shown.split())
+    assert "nothing found in what was looked at" in shown
+    assert shown.count("3 files, 90 lines looked at; 2 not looked at, 4 of kinds") == 1
     assert "clean" not in shown
+
+
+def test_nothing_found_leads_nowhere_that_shows_no_more() -> None:
+    assert "\nnext  " not in text_of("text", nothing())
+    one = (NotLookedAt("a.py", "syntax-error"),)
+    assert "\nnext  " not in text_of("text", nothing(not_looked_at=one))
+    for more in (
+        {"not_looked_at": one * 3},
+        {"suppressed": [finding(suppressed="why")]},
+        {"findings": [finding(context=Context(role=Role.TEST))]},
+    ):
+        assert "\nnext  neuronport audit . --format full\n" in text_of("text", nothing(**more))
 
 
 @pytest.mark.parametrize("name", ["text", "full", "markdown", "github"])
