@@ -89,8 +89,6 @@ class Read(NamedTuple):
     module: str
     summary: Kept
     calls: Kept
-    digest: bytes
-    """Of both; empty without a cache."""
     key: bytes
     """Of the file in the cache; empty without one."""
     facts: Kept
@@ -116,8 +114,6 @@ class Tree:
         self.spool = Spool()
         self.keys: dict[str, bytes] = {}
         """Module → key of its file in the cache."""
-        self.digests: dict[str, bytes] = {}
-        """Module → digest of its summary and calls."""
         self.facts: dict[str, tuple[Kept, Kept]] | None = None
         """Path → facts and summary, for whoever asks for them by a dict here: then what they are kept
         in is there until ``close``."""
@@ -139,13 +135,11 @@ class Tree:
         if self._takes(read.module, read.path):
             self.fresh[read.module] = (read.summary, read.calls)
             self.keys[read.module] = read.key
-            self.digests[read.module] = read.digest
 
     def add_known(self, head: Head, path: str) -> None:
         if self._takes(head.module, path):
             self.fresh.pop(head.module, None)
             self.keys[head.module] = head.key
-            self.digests[head.module] = head.digest
 
     def summaries(self) -> Summaries:
         """Of the modules that were read in this run."""
@@ -267,12 +261,10 @@ class PythonAuditor:
         summary = Summary(facts)
         frozen_summary = summary.freeze()
         calls = summary.freeze_calls(facts.calls, training_loops(facts))
-        digest = b""
         if memory is not None:
-            digest = summary.digest(calls)
-            head = Head(key, facts.module, lines, bool(frozen), digest, None)
+            head = Head(key, facts.module, lines, bool(frozen), None)
             memory.keep_read(head, frozen, frozen_summary, calls)
-        return Read(file.path, facts.module, frozen_summary, calls, digest, key, frozen)
+        return Read(file.path, facts.module, frozen_summary, calls, key, frozen)
 
     def _skip(
         self,
@@ -309,6 +301,11 @@ class PythonAuditor:
     def called_by(self, tree: Tree, part: int, parts: int) -> bytes:
         """Who calls whom in one part of the tree, for ``know_callers``."""
         return marshal.dumps(self._index(tree).called_by(part, parts))
+
+    def known_callers(self, tree: Tree) -> bytes | None:
+        """Likewise in all of it; None: it was not asked for yet."""
+        known = self._index(tree).known_callers()
+        return None if known is None else marshal.dumps(known)
 
     def know_callers(self, tree: Tree, parts: Iterable[bytes]) -> None:
         """Take from others who calls whom: each process finds a part of it."""
@@ -352,8 +349,7 @@ class PythonAuditor:
             if self.memory is None:
                 index = TreeIndex(fresh, self.modules)
             else:
-                self.memory.keys = tree.keys
-                index = RecordingIndex(fresh, self.modules, tree.digests, self.memory)
+                index = RecordingIndex(fresh, self.modules, tree.keys, self.memory)
             self._made = (tree, index)
         return self._made[1]
 
@@ -395,7 +391,7 @@ class PythonAuditor:
         if self.memory is not None and isinstance(index, RecordingIndex):
             key = self._keys[path]
             if lines.data is None or self.memory.key(file, lines.data) == key:
-                self.memory.keep_judged(key, file, judged, index.needs(), index)
+                self.memory.keep_judged(key, file, judged, index)
 
     def _add(self, judged: Judged, path: str) -> None:
         self.part.findings += judged.findings

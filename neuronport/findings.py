@@ -154,6 +154,11 @@ class Related(NamedTuple):
     line: int
     says: str
 
+    @property
+    def place(self) -> str:
+        """In words."""
+        return f"line {self.line} of {self.path}"
+
     def as_json(self) -> dict[str, Any]:
         return {"path": self.path, "line": self.line, "says": self.says}
 

@@ -212,7 +212,6 @@ class _Pool:
             plain = (
                 dict(sorted(tree.fresh.items())),
                 tree.keys,
-                tree.digests,
                 [(place[r.path], r.key, r.facts, r.summary) for r in rest],
             )
             frozen = marshal.dumps(plain)
@@ -221,8 +220,7 @@ class _Pool:
             for _, _, connection in ready:
                 connection.send_bytes(frozen)
             del frozen, plain
-            if self.store is None:
-                self._exchange_callers(ready)
+            self._exchange_callers(ready)
             waiting = list(ready)
             while waiting:
                 for worker in self._readable(waiting):
@@ -250,14 +248,16 @@ class _Pool:
         return self.part
 
     def _exchange_callers(self, workers: Sequence[tuple[int, Any, Connection]]) -> None:
-        """Let each process find a part of who calls whom, and all know all of it. The part of one
-        that dies is found here; that it died is told when its findings are waited for."""
-        parts = len(workers)
+        """Let each process find a part of who calls whom, if it is not known here, and all know all
+        of it. The part of one that dies is found here; that it died is told when its findings are
+        waited for."""
+        known = self.auditor.known_callers(self.tree)
+        found = [] if known is None else [known]
+        parts = len(workers) if known is None else 0
         for part, (_, _, connection) in enumerate(workers, 1):
             with suppress(OSError):
                 connection.send((part, parts))
-        found = []
-        for part, (_, _, connection) in enumerate(workers, 1):
+        for part, (_, _, connection) in enumerate(workers[:parts], 1):
             try:
                 found.append(connection.recv_bytes())
             except (EOFError, OSError):
@@ -368,11 +368,11 @@ def _work(
         summaries.clear()
         tree = Tree()
         tree.spool = spool
-        tree.fresh, tree.keys, tree.digests, rest = marshal.loads(connection.recv_bytes())
-        if memory is None:
-            part, parts = connection.recv()
+        tree.fresh, tree.keys, rest = marshal.loads(connection.recv_bytes())
+        part, parts = connection.recv()
+        if parts:
             connection.send_bytes(auditor.called_by(tree, part, parts))
-            auditor.know_callers(tree, marshal.loads(connection.recv_bytes()))
+        auditor.know_callers(tree, marshal.loads(connection.recv_bytes()))
 
         def from_an_end() -> Iterator[Rest]:
             while True:

@@ -17,7 +17,8 @@ from neuronport.audit_cache import results
 from neuronport.audit_cache.store import Damaged, Store, digest, digest_of_names
 from neuronport.data import data_folder
 from neuronport.findings import Finding, NotLookedAt, TargetVerdict
-from neuronport.readers.python.facts import FACTS_FORM, Interest, module_id
+from neuronport.readers.python.facts import FACTS_FORM, Interest
+from neuronport.source.changed import Moved, State, Untraceable
 from neuronport.source.reach import Reach
 from neuronport.source.recording import Edges, Needs, RecordingIndex
 from neuronport.targets import Target
@@ -34,8 +35,6 @@ class Head(NamedTuple):
     module: str
     lines: int
     has_facts: bool
-    digest: bytes
-    """Of its summary and calls."""
     missed: tuple[str, str, int | None] | None
     """Why it could not be read: reason, detail, line."""
 
@@ -70,7 +69,7 @@ class Memory:
             digest_of_names(sorted(heads)),
         )
         self._judging = digest(rules.encode(), rules_digest(), digest_of_names(map(repr, targets)))
-        self._places = digest(
+        self._importable = digest(
             marshal.dumps(
                 (
                     sorted(modules.names.items()),
@@ -80,11 +79,10 @@ class Memory:
                 2,
             )
         )
-        self.keys: dict[str, bytes] = {}
-        """Module → the key of its file, for what is to be had from the store."""
         self._shared: dict[bytes, results.SharedPart] = {}
         self._sharing: dict[Any, tuple[bytes, Mapping[str, TargetVerdict]]] = {}
         self._shape = b""
+        """Of which modules there are and how they are imported."""
 
     # ---- what was read ------------------------------------------------------------------------------
 
@@ -98,13 +96,13 @@ class Memory:
 
     def keep_missed(self, key: bytes, reason: str, detail: str, line: int | None) -> None:
         """Keep why a file cannot be read, whatever it depended on being in its bytes."""
-        head = ("", 0, False, b"", (reason, detail, line))
+        head = ("", 0, False, (reason, detail, line))
         self.store.put(key, "read", marshal.dumps(head))
 
     def keep_read(
-        self, head: Head, facts: bytes | None, frozen_summary: bytes, frozen_calls: bytes
+        self, head: Head, facts: bytes, frozen_summary: bytes, frozen_calls: bytes
     ) -> None:
-        if facts is not None:
+        if facts:
             self.store.put(head.key, "facts", facts)
         self.store.put(head.key, "summary", frozen_summary)
         self.store.put(head.key, "calls", frozen_calls)
@@ -114,11 +112,11 @@ class Memory:
         """Of a file, with its summary."""
         return self._blob(key, "facts"), self._blob(key, "summary")
 
-    def summary(self, module: str) -> bytes:
-        return self._blob(self.keys[module], "summary")
+    def summary(self, key: bytes) -> bytes:
+        return self._blob(key, "summary")
 
-    def calls(self, module: str) -> bytes:
-        return self._blob(self.keys[module], "calls")
+    def calls(self, key: bytes) -> bytes:
+        return self._blob(key, "calls")
 
     def _blob(self, key: bytes, kind: str) -> bytes:
         data = self.store.get(key, kind)
@@ -126,23 +124,19 @@ class Memory:
             raise Damaged
         return data
 
+    def state(self, key: bytes) -> State | None:
+        """What was known of a file that may be another by now; None: it is forgotten."""
+        summary, calls = self.store.get(key, "summary"), self.store.get(key, "calls")
+        return None if summary is None or calls is None else State(summary, calls)
+
     # ---- whom it calls ------------------------------------------------------------------------------
 
-    def shape(self, index: RecordingIndex) -> bytes:
-        """Of which modules there are and how they are imported."""
-        if not self._shape:
-            self._shape = digest(self._places, digest_of_names(sorted(index.digests)))
-        return self._shape
+    def edges(self, key: bytes, index: RecordingIndex) -> Edges | None:
+        known = self._valid(key, "edges", index)
+        return None if known is None else known[0][0]
 
-    def edges(self, module: str, index: RecordingIndex) -> Edges | None:
-        key = self.keys.get(module)
-        row = None if key is None else self._valid(key, "edges", index)
-        return None if row is None else row[5]
-
-    def keep_edges(self, module: str, rows: Edges, needs: Needs, index: RecordingIndex) -> None:
-        key = self.keys.get(module)
-        if key is not None:
-            self._keep(key, "edges", needs, index, [rows])
+    def keep_edges(self, key: bytes, rows: Edges, index: RecordingIndex) -> None:
+        self._keep(key, "edges", index, [rows])
 
     # ---- what was found in it -----------------------------------------------------------------------
 
@@ -151,37 +145,37 @@ class Memory:
 
     def judged(self, key: bytes, file: SourceFile, index: RecordingIndex) -> Judged | None:
         """What was found in a file, if it would be found again."""
-        row = self._valid(self.judged_key(key, file), "judged", index)
-        if row is None:
+        known = self._valid(self.judged_key(key, file), "judged", index)
+        if known is None:
             return None
+        (*found, marks, places), moved = known
         try:
             findings, references, suppressed = (
-                results.thaw(rows, file.path, file.role, self._shared_part) for rows in row[5:8]
+                results.thaw(rows, file.path, file.role, self._shared_part) for rows in found
             )
-        except Damaged:
+            reaches = [Reach(*row) for row in places]
+            if moved is not None:
+                findings, references, suppressed = (
+                    [results.moved(finding, moved) for finding in group]
+                    for group in (findings, references, suppressed)
+                )
+                reaches = [reach.moved(moved) for reach in reaches]
+        except (Damaged, Untraceable):
             return None
-        unused = [(file.path, *mark) for mark in row[8]]
-        return Judged(findings, references, suppressed, unused, [Reach(*r) for r in row[9]])
+        return Judged(
+            findings, references, suppressed, [(file.path, *mark) for mark in marks], reaches
+        )
 
     def keep_judged(
-        self, key: bytes, file: SourceFile, judged: Judged, needs: Needs, index: RecordingIndex
+        self, key: bytes, file: SourceFile, judged: Judged, index: RecordingIndex
     ) -> None:
         rows = [
             results.freeze(found, self._share)
             for found in (judged.findings, judged.references, judged.suppressed)
         ]
         unused = [mark[1:] for mark in judged.unused]
-        # What names a line of another module changes with every line of it.
-        elsewhere = {
-            module_id(step.path)
-            for found in (judged.findings, judged.references, judged.suppressed)
-            for finding in found
-            for step in finding.related
-            if step.path != file.path
-        }
-        elsewhere |= {module_id(r.path) for r in judged.reaches if r.path != file.path}
         row = [*rows, unused, [tuple(r) for r in judged.reaches]]
-        self._keep(self.judged_key(key, file), "judged", needs, index, row, sorted(elsewhere))
+        self._keep(self.judged_key(key, file), "judged", index, row)
 
     def _share(self, finding: Finding) -> bytes:
         same = (
@@ -214,87 +208,57 @@ class Memory:
 
     # ---- whether it holds ---------------------------------------------------------------------------
 
-    def _keep(
-        self,
-        key: bytes,
-        kind: str,
-        needs: Needs,
-        index: RecordingIndex,
-        rest: Sequence[Any],
-        exact: Sequence[str] = (),
-    ) -> None:
-        """Keep ``rest`` with all it depended on; of the modules ``exact`` that is everything."""
-        items = dict(needs.items)
-        parts = [
-            (
-                module,
-                index.digests.get(module, b""),
-                items.get(module, ()),
-                index.digest_of_items(module, items.get(module, ())),
-                module in exact,
-            )
-            for module in sorted({*items, *exact})
-        ]
-        self._put(
-            key,
-            kind,
-            index,
-            (needs.splits, needs.local, needs.starred, parts),
-            (needs.callers, index.digest_of_callers(needs.callers)) if needs.callers else None,
-            rest,
-        )
-
-    def _put(
-        self, key: bytes, kind: str, index: RecordingIndex, closer: Any, callers: Any, rest: Any
-    ) -> None:
-        modules = tuple(part[0] for part in closer[3])
-        frozen = zlib.compress(marshal.dumps(closer), _LEVEL)
-        row = (
-            self.shape(index),
+    def _keep(self, key: bytes, kind: str, index: RecordingIndex, rest: Sequence[Any]) -> None:
+        """Keep ``rest`` with all that the index was asked for it. Apart from that, because most runs
+        want no more: of which trees it certainly holds, and of which modules."""
+        needs = index.needs()
+        frozen = zlib.compress(marshal.dumps(tuple(needs)), _LEVEL)
+        modules = tuple(part[0] for part in needs.items)
+        names = tuple(name for name, _ in needs.callers)
+        held = (
+            self._shape_of(index),
+            index.state(),
             modules,
             index.digest_of_modules(modules),
+            names,
+            index.digest_of_callers(names),
             digest(frozen),
-            callers,
-            *rest,
         )
         self.store.put(key, f"{kind} needs", frozen)
-        self.store.put(key, kind, marshal.dumps(row))
+        self.store.put(key, kind, marshal.dumps((held, *rest)))
 
-    def _valid(self, key: bytes, kind: str, index: RecordingIndex) -> tuple[Any, ...] | None:
-        """What was kept, if all it depended on is as it was."""
+    def _valid(
+        self, key: bytes, kind: str, index: RecordingIndex
+    ) -> tuple[tuple[Any, ...], Moved | None] | None:
+        """What was kept, if all it depended on is as it was, and where lines have gone meanwhile."""
         data = self.store.get(key, kind)
         if data is None:
             return None
-        row: tuple[Any, ...] = marshal.loads(data)
-        shape, modules, digest_then, closer_digest, callers = row[:5]
-        closer = None
-        if shape != self.shape(index) or index.digest_of_modules(modules) != digest_then:
-            # Something is other than it was: look closer whether it matters here.
-            frozen = self.store.get(key, f"{kind} needs")
-            if frozen is None or digest(frozen) != closer_digest:
-                return None
-            closer = marshal.loads(zlib.decompress(frozen))
-            if not self._holds(closer, shape, index):
-                return None
-        if callers is not None and index.digest_of_callers(callers[0]) != callers[1]:
+        held, *rest = marshal.loads(data)
+        shape, state, modules, digest_then, names, callers, needs_digest = held
+        same_modules = bool(shape == self._shape_of(index))
+        if same_modules and (
+            index.state() == state
+            or (
+                index.digest_of_modules(modules) == digest_then
+                and index.digest_of_callers(names) == callers
+            )
+        ):
+            return tuple(rest), None
+        # Something is other than it was: look closer whether it matters here.
+        frozen = self.store.get(key, f"{kind} needs")
+        if frozen is None or digest(frozen) != needs_digest:
             return None
-        if closer is not None:
-            now = [(part[0], index.digests.get(part[0], b""), *part[2:]) for part in closer[3]]
-            self._put(key, kind, index, (*closer[:3], now), callers, row[5:])
-        return row
+        needs = Needs(*marshal.loads(zlib.decompress(frozen)))
+        if not same_modules and not index.same_shape(needs):
+            return None
+        moved = index.moved(needs, same_modules)
+        return None if moved is None else (tuple(rest), moved)
 
-    def _holds(self, closer: Any, shape: bytes, index: RecordingIndex) -> bool:
-        splits, local, starred, parts = closer
-        moved = shape != self.shape(index)
-        if moved and not index.same_shape(splits, local):
-            return False
-        changed = set()
-        for module, then, items, items_then, exact in parts:
-            if index.digests.get(module, b"") != then:
-                changed.add(module)
-                if exact or index.digest_of_items(module, items) != items_then:
-                    return False
-        return index.same_stars(starred, None if moved else frozenset(changed))
+    def _shape_of(self, index: RecordingIndex) -> bytes:
+        if not self._shape:
+            self._shape = digest(self._importable, digest_of_names(sorted(index.keys)))
+        return self._shape
 
 
 def missed(head: Head, path: str) -> NotLookedAt:

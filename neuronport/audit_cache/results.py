@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from neuronport.findings import (
@@ -22,6 +23,7 @@ from neuronport.findings import (
     TargetVerdict,
     Verdict,
 )
+from neuronport.source.changed import Moved
 
 SharedPart = tuple[str, str, str, Effort, Fix | None, dict[str, TargetVerdict]]
 
@@ -135,3 +137,14 @@ def thaw(
             )
         )
     return result
+
+
+def moved(finding: Finding, lines: Moved) -> Finding:
+    """With the lines that other modules have now. Raises Untraceable."""
+    steps = tuple(r._replace(line=lines.line(r.path, r.line)) for r in finding.related)
+    if steps == finding.related:
+        return finding
+    places = {r.place: now.place for r, now in zip(finding.related, steps, strict=True)}
+    asked = finding.context.guarded_by
+    context = replace(finding.context, guarded_by=places.get(asked, asked))
+    return replace(finding, related=steps, context=context)

@@ -278,7 +278,7 @@ class Judge:
                 scope=view.scope(event),
                 hot=_every_step(event, view),
                 guarded_by=_condition(guard, view, event, skipped)
-                or (f"line {unreached.line} of {unreached.path}" if unreached else excused),
+                or (unreached.place if unreached else excused),
                 role=role,
             ),
             group=hit.group,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from neuronport.readers.python.facts import Class, Function, Value, module_id
@@ -256,11 +256,8 @@ class TreeIndex:
     def _callers(self) -> dict[str, list[tuple[str, int]]]:
         """Callee → where it is called: module and position in its calls."""
         if self._called is None:
-            self._called = self._find_callers()
+            self._called = self.called_by(1, 1)
         return self._called
-
-    def _find_callers(self) -> dict[str, list[tuple[str, int]]]:
-        return self.called_by(1, 1)
 
     def called_by(self, part: int, parts: int) -> dict[str, list[tuple[str, int]]]:
         """Callee → where it is called in one of so many parts of the tree; the parts are counted
@@ -268,12 +265,13 @@ class TreeIndex:
         result: dict[str, list[tuple[str, int]]] = {}
         names = sorted(self._names())
         for name in names[len(names) * (part - 1) // parts : len(names) * part // parts]:
-            frozen = self._calls(name)
-            if frozen:
-                path, called, _ = marshal.loads(frozen)
-                for i, callee in self._edges(path, called):
-                    result.setdefault(callee, []).append((name, i))
+            for i, callee in self._edges_in(name):
+                result.setdefault(callee, []).append((name, i))
         return result
+
+    def known_callers(self) -> dict[str, list[tuple[str, int]]] | None:
+        """Likewise in all of it, if that is known already."""
+        return self._called
 
     def know_callers(self, parts: Sequence[dict[str, list[tuple[str, int]]]]) -> None:
         """What others found, so that it need not be found here."""
@@ -282,8 +280,12 @@ class TreeIndex:
             for callee, places in part.items():
                 self._called.setdefault(callee, []).extend(places)
 
-    def _edges(self, path: str, called: Mapping[str, list[int]]) -> list[tuple[int, str]]:
-        """Which of the calls in a file are of something in the tree, and of what."""
+    def _edges_in(self, name: str) -> list[tuple[int, str]]:
+        """Which of the calls in a module are of something in the tree, and of what."""
+        frozen = self._calls(name)
+        if not frozen:
+            return []
+        path, called, _ = marshal.loads(frozen)
         edges: list[tuple[int, str]] = []
         importer = Beside(path)
         for name, places in called.items():

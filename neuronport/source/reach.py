@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from neuronport.findings import Related
 from neuronport.readers.python.facts import Event, Value
+from neuronport.source.changed import Moved
 from neuronport.source.values import Atom
 from neuronport.source.view import ModuleView
 
@@ -32,6 +33,11 @@ class Reach(NamedTuple):
     """Where the choice is: in the lines ``first`` to ``last`` of ``path``."""
     line: int
     says: str
+
+    def moved(self, moved: Moved) -> Reach:
+        """With the lines that the choice has now. Raises Untraceable."""
+        first, last = moved.lines(self.path, self.first, self.last)
+        return self._replace(first=first, last=last)
 
 
 def reaches(view: ModuleView) -> list[Reach]:

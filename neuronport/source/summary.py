@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import marshal
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -85,29 +84,16 @@ class Summary:
         }
 
     def freeze(self) -> bytes:
-        path, module, exports, stars, *parts = self._plain()
-        frozen = [freeze(part) for (freeze, _), part in zip(_PARTS.values(), parts, strict=True)]
-        return marshal.dumps((path, module, exports, stars, frozen))
-
-    def digest(self, calls: bytes) -> bytes:
-        """Of all that others may ask, with the frozen calls; what is frozen may be other bytes for
-        the same."""
-        _, names, rows = marshal.loads(calls) if calls else ("", {}, b"")
-        plain = (self._plain(), names, marshal.loads(rows) if rows else [])
-        return hashlib.sha256(marshal.dumps(plain, 2)).digest()
-
-    def _plain(self) -> tuple[Any, ...]:
-        return (
-            self.path,
-            self.module,
-            self.exports,
-            self.stars,
+        parts = (
             {k: tuple(v) for k, v in self.functions.items()},
             {k: tuple(v) for k, v in self.classes.items()},
             self.definitions,
             [tuple(v) for v in self.scopes],
             [tuple(v) for v in self.guards],
         )
+        frozen = [freeze(part) for (freeze, _), part in zip(_PARTS.values(), parts, strict=True)]
+        plain: tuple[Any, ...] = (self.path, self.module, self.exports, self.stars, frozen)
+        return marshal.dumps(plain)
 
     def freeze_calls(
         self, calls: Mapping[str, tuple[FunctionCall, ...]], hot_loops: Mapping[int, str]
@@ -170,7 +156,7 @@ _PARTS: Mapping[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = {
     "scopes": (marshal.dumps, lambda part: made(Scope, marshal.loads(part))),
     "guards": (Numbered.freeze, partial(Numbered, form=Guard)),
 }
-"""The parts of a summary that are thawed when they are asked for, in the order of ``_plain``: how
+"""The parts of a summary that are thawed when they are asked for, in the order of ``freeze``: how
 they are frozen and thawed."""
 
 
