@@ -183,7 +183,7 @@ class PythonAuditor:
         self, files: Sequence[SourceFile], tree: Tree, progress: Callable[[], None]
     ) -> list[SourceFile]:
         """Take from the cache what was read before; the files that are still to be read."""
-        if self.memory is None:
+        if self.memory is None or self.memory.store.is_empty():
             return list(files)
         unread = []
         for file in files:
@@ -322,24 +322,23 @@ class PythonAuditor:
         judge = Judge(self.book, self.targets, self._index(tree))
         for path, key, kept, kept_summary in rest:
             self._keys[path] = key
+            summary = self._own(path, judge.index)
             if kept:
                 frozen = tree.spool.get(kept)
-                summary = self._own(path, judge.index) or Summary.thaw(tree.spool.get(kept_summary))
+                summary = summary or Summary.thaw(tree.spool.get(kept_summary))
             else:
                 assert self.memory is not None
-                frozen, frozen_summary = self.memory.facts(key)
-                summary = Summary.thaw(frozen_summary)
+                frozen = self.memory.facts(key)
+                summary = summary or Summary.thaw(self.memory.summary(key))
             facts = ModuleFacts.thaw(frozen, summary)
             self._judge(judge, self._by_path[path], facts, summary)
             progress()
         return self.part
 
-    def _own(self, path: str, index: TreeIndex) -> Summary | None:
-        """The summary that others get of a file, too; None: they get another (of a stub beside it),
-        or what is consulted of it is not to be told."""
-        if self.memory is not None:
-            return None
-        summary = index.module(module_id(path))
+    @staticmethod
+    def _own(path: str, index: TreeIndex) -> Summary | None:
+        """The summary that others get of a file, too; None: they get another (of a stub beside it)."""
+        summary = index.plain(module_id(path))
         return summary if summary is not None and summary.path == path else None
 
     def _index(self, tree: Tree) -> TreeIndex:

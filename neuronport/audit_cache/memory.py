@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import marshal
 import sys
-import zlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -23,9 +22,6 @@ from neuronport.source.reach import Reach
 from neuronport.source.recording import Edges, Needs, RecordingIndex
 from neuronport.targets import Target
 from neuronport.workspace import Modules, SourceFile
-
-_LEVEL = 1
-"""Of compression, of what is full of the same names and read seldom."""
 
 
 class Head(NamedTuple):
@@ -108,9 +104,8 @@ class Memory:
         self.store.put(head.key, "calls", frozen_calls)
         self.store.put(head.key, "read", marshal.dumps(tuple(head[1:])))
 
-    def facts(self, key: bytes) -> tuple[bytes, bytes]:
-        """Of a file, with its summary."""
-        return self._blob(key, "facts"), self._blob(key, "summary")
+    def facts(self, key: bytes) -> bytes:
+        return self._blob(key, "facts")
 
     def summary(self, key: bytes) -> bytes:
         return self._blob(key, "summary")
@@ -212,7 +207,7 @@ class Memory:
         """Keep ``rest`` with all that the index was asked for it. Apart from that, because most runs
         want no more: of which trees it certainly holds, and of which modules."""
         needs = index.needs()
-        frozen = zlib.compress(marshal.dumps(tuple(needs)), _LEVEL)
+        frozen = marshal.dumps(tuple(needs))
         modules = tuple(part[0] for part in needs.items)
         names = tuple(name for name, _ in needs.callers)
         held = (
@@ -249,7 +244,7 @@ class Memory:
         frozen = self.store.get(key, f"{kind} needs")
         if frozen is None or digest(frozen) != needs_digest:
             return None
-        needs = Needs(*marshal.loads(zlib.decompress(frozen)))
+        needs = Needs(*marshal.loads(frozen))
         if not same_modules and not index.same_shape(needs):
             return None
         moved = index.moved(needs, same_modules)

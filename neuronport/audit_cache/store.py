@@ -67,6 +67,11 @@ class Store:
             self._touched[key] = None
         return data[_CHECK:]
 
+    def is_empty(self) -> bool:
+        """Nothing was kept yet, or nothing can be had."""
+        found = self._do(lambda connection: connection.execute("select 1 from entry limit 1"))
+        return not self.reading or found is None or found.fetchone() is None
+
     # ---- writing --------------------------------------------------------------------------------
 
     def put(self, key: bytes, kind: str, data: bytes) -> None:

@@ -61,6 +61,10 @@ class TreeIndex:
         """The summary of the module with the id ``name``, or None when the tree has none."""
         return self._module(name)
 
+    def plain(self, name: str) -> Summary | None:
+        """Likewise, for who judges that module, and does not ask about another."""
+        return self._module(name)
+
     def _module(self, name: str) -> Summary | None:
         found = self._thawed.get(name)
         if found is None:

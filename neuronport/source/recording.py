@@ -25,6 +25,7 @@ from neuronport.spool import Summaries
 from neuronport.workspace import Modules
 
 _T = TypeVar("_T")
+_K = TypeVar("_K")
 Places: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
 """Where something is called: modules, and positions among the calls in each."""
 Edges: TypeAlias = "list[tuple[int, str]]"
@@ -77,8 +78,15 @@ class RecordingIndex(TreeIndex):
         same with other contents, has another."""
         self._kept = kept
         self.asked: set[int] = set()
-        self._numbers: dict[tuple[str, tuple[Any, ...]], int] = {}
-        self._things: list[tuple[str, tuple[Any, ...]]] = []
+        self._questions: list[tuple[str, Any]] = []
+        """Kind and what was asked, by number."""
+        self._splits: dict[str, int] = {}
+        self._local: dict[tuple[str, str], int] = {}
+        self._names_followed: dict[tuple[str, str], int] = {}
+        self._stars: dict[tuple[str, str, tuple[str, ...], str], int] = {}
+        self._classes: dict[str, int] = {}
+        self._answered: dict[tuple[str, str], int] = {}
+        self._called_names: dict[str, int] = {}
         self._behind: dict[int, tuple[int, ...]] = {}
         """What answers that are given again and again depend on."""
         self._places: dict[str, tuple[Places, bytes]] = {}
@@ -97,9 +105,11 @@ class RecordingIndex(TreeIndex):
     def _thaw(self, name: str) -> Summary | None:
         if name not in self.keys:
             return None
-        watched = Watched.thaw(self._summary(name))
-        watched.watch(self)
-        return watched
+        return Watched(Summary.thaw(self._summary(name)), self)
+
+    def plain(self, name: str) -> Summary | None:
+        found = self._module(name)
+        return found.plain if isinstance(found, Watched) else None
 
     def _summary(self, name: str) -> bytes:
         frozen = self._frozen.summary(name)
@@ -114,46 +124,47 @@ class RecordingIndex(TreeIndex):
     def start(self) -> None:
         self.asked = set()
 
-    def number(self, kind: str, thing: tuple[Any, ...]) -> int:
-        """Of a question, the same whenever it is asked."""
-        question = (kind, thing)
-        number = self._numbers.get(question)
+    def new_number(self, kind: str, thing: Any) -> int:
+        """Of a question that has none yet, or is known by several."""
+        self._questions.append((kind, thing))
+        return len(self._questions) - 1
+
+    def _ask(self, kind: str, numbers: dict[_K, int], thing: _K) -> int:
+        number = numbers.get(thing)
         if number is None:
-            number = self._numbers[question] = len(self._things)
-            self._things.append(question)
+            number = numbers[thing] = self.new_number(kind, thing)
+        self.asked.add(number)
         return number
 
     def module(self, name: str) -> Summary | None:
-        self.asked.add(self.number("split", (name,)))
+        self._ask("split", self._splits, name)
         return super().module(name)
 
     def place(self, dotted: str) -> tuple[str, str]:
         if dotted[:1] == "@":
-            self.asked.add(self.number("split", (dotted,)))
+            self._ask("split", self._splits, dotted)
         return super().place(dotted)
 
     def localize(self, dotted: str, importer: Summary) -> str:
         if dotted[:1] == "@" or dotted.partition(".")[0] not in self.heads:
             return dotted
-        self.asked.add(self.number("local", (importer.path.rpartition("/")[0], dotted)))
+        self._ask("local", self._local, (importer.path.rpartition("/")[0], dotted))
         return super().localize(dotted, importer)
 
     def canonical(self, dotted: str, importer: Summary) -> str:
         if dotted[:1] != "@" and dotted.partition(".")[0] not in self.heads:
             return dotted
         key = (importer.path if dotted[:1] != "@" else "", dotted)
-        number = self.number("canonical", key)
+        number = self._ask("canonical", self._names_followed, key)
         known = self._canonical.get(key)
         if known is None:
             outer = self._aside()
             known = super().canonical(dotted, importer)
-            self._behind[number] = tuple(self.asked)
-            self.asked = outer
-        self.asked.add(number)
+            self._back(outer, number)
         return known
 
     def _star_home(self, module: Summary, stars: tuple[str, ...], name: str) -> str:
-        self.asked.add(self.number("star", (module.module, module.path, stars, name)))
+        self._ask("star", self._stars, (module.module, module.path, stars, name))
         # What is in how many modules is not what matters, but the answer.
         outer = self._aside()
         known = super()._star_home(module, stars, name)
@@ -161,39 +172,41 @@ class RecordingIndex(TreeIndex):
         return known
 
     def ancestors(self, dotted: str) -> list[str]:
-        number = self.number("ancestors", (dotted,))
+        number = self._ask("ancestors", self._classes, dotted)
         known = self._ancestors.get(dotted)
         if known is None:
             outer = self._aside()
             known = super().ancestors(dotted)
-            self._behind[number] = tuple(self.asked)
-            self.asked = outer
-        self.asked.add(number)
+            self._back(outer, number)
         return known
 
     def answer(self, question: str, dotted: str, find: Callable[[str], _T]) -> _T:
-        number = self.number("answer", (question, dotted))
-        if (question, dotted) not in self._answers_to:
+        key = (question, dotted)
+        number = self._ask("answer", self._answered, key)
+        if key not in self._answers_to:
             outer = self._aside()
             super().answer(question, dotted, find)
-            self._behind[number] = tuple(self.asked)
-            self.asked = outer
-        self.asked.add(number)
-        known: _T = self._answers_to[question, dotted]
+            self._back(outer, number)
+        known: _T = self._answers_to[key]
         return known
+
+    def callers(self, dotted: str, most: int = MOST_CALLERS) -> list[Call]:
+        self._ask("callers", self._called_names, dotted)
+        return super().callers(dotted, most)
+
+    def times_called(self, dotted: str) -> int:
+        self._ask("callers", self._called_names, dotted)
+        return super().times_called(dotted)
 
     def _aside(self) -> set[int]:
         """Begin anew, to know what one answer depends on that will be given again."""
         outer, self.asked = self.asked, set()
         return outer
 
-    def callers(self, dotted: str, most: int = MOST_CALLERS) -> list[Call]:
-        self.asked.add(self.number("callers", (dotted,)))
-        return super().callers(dotted, most)
-
-    def times_called(self, dotted: str) -> int:
-        self.asked.add(self.number("callers", (dotted,)))
-        return super().times_called(dotted)
+    def _back(self, outer: set[int], number: int) -> None:
+        """What was asked meanwhile is behind the question of that number."""
+        self._behind[number] = tuple(self.asked)
+        self.asked = outer
 
     def _edges_in(self, name: str) -> Edges:
         outer = self._aside()
@@ -218,16 +231,16 @@ class RecordingIndex(TreeIndex):
                     pending.append(number)
         items: dict[str, list[Item]] = {}
         callers, splits, local, starred = [], [], [], []
-        for kind, thing in map(self._things.__getitem__, seen):
+        for kind, thing in map(self._questions.__getitem__, seen):
             if kind == "item":
                 items.setdefault(thing[0], []).append(thing[1:])
             elif kind == "split":
-                splits.append((thing[0], self.head(thing[0])))
+                splits.append((thing, self.head(thing)))
             elif kind == "local":
                 local.append((*thing, self._meaning(*thing)))
             elif kind == "callers":
-                places = self._places_of(thing[0])[0]
-                callers.append((thing[0], places))
+                places = self._places_of(thing)[0]
+                callers.append((thing, places))
                 for module, _ in places:
                     items.setdefault(module, [])
             elif kind == "star":

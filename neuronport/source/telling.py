@@ -16,7 +16,7 @@ class Listener(Protocol):
     asked: set[int]
     """Numbers of what was asked for."""
 
-    def number(self, kind: str, thing: tuple[Any, ...]) -> int: ...
+    def new_number(self, kind: str, thing: Any) -> int: ...
 
 
 class Teller:
@@ -31,7 +31,7 @@ class Teller:
     def tell(self, key: Any) -> None:
         number = self._numbers.get(key)
         if number is None:
-            number = self.listener.number("item", (self.module, self.kind, key))
+            number = self.listener.new_number("item", (self.module, self.kind, key))
             self._numbers[key] = number
         self.listener.asked.add(number)
 

@@ -12,44 +12,39 @@ from neuronport.source.telling import ALL, Classes, Entries, Listener, Rows, Tel
 class Watched(Summary):
     """A summary that tells the index what of it is consulted."""
 
-    __slots__ = ("listener", "plain_stars")
+    __slots__ = ("_listener", "plain")
 
-    plain_stars: tuple[str, ...]
-    listener: Listener | None
+    def __init__(self, plain: Summary, listener: Listener) -> None:
+        self.path = plain.path
+        self.module = plain.module
+        self.plain = plain
+        """What tells nobody."""
+        self._listener = listener
 
     @property
-    def stars(self) -> tuple[str, ...]:
-        if self.listener is not None:
-            Teller(self.listener, self.module, "stars").tell(ALL)
-        return self.plain_stars
-
-    @stars.setter
-    def stars(self, stars: tuple[str, ...]) -> None:
-        self.listener = None
-        self.plain_stars = stars
-
-    def watch(self, listener: Listener) -> None:
-        self.exports = Entries(self.exports, Teller(listener, self.module, "export"))
-        self.listener = listener
-
-    def __getattr__(self, name: str) -> Any:
-        part = super().__getattr__(name)
-        form = _FORMS.get(name)
-        if form is not None:
-            assert self.listener is not None
-            kind, telling = form
-            part = telling(part, Teller(self.listener, self.module, kind))
-            setattr(self, name, part)
-        return part
+    def stars(self) -> tuple[str, ...]:  # type: ignore[override]
+        self._teller("stars").tell(ALL)
+        return self.plain.stars
 
     def packages(self) -> set[str]:
-        assert self.listener is not None
-        assert isinstance(self.exports, Entries)
-        Teller(self.listener, self.module, "packages").tell(ALL)
-        return self._packages(self.exports.entries)
+        self._teller("packages").tell(ALL)
+        return self.plain.packages()
+
+    def __getattr__(self, name: str) -> Any:
+        part = getattr(self.plain, name)
+        form = _FORMS.get(name)
+        if form is not None:
+            kind, telling = form
+            part = telling(part, self._teller(kind))
+        setattr(self, name, part)
+        return part
+
+    def _teller(self, kind: str) -> Teller:
+        return Teller(self._listener, self.module, kind)
 
 
 _FORMS: dict[str, tuple[str, Callable[[Any, Teller], Any]]] = {
+    "exports": ("export", Entries),
     "functions": ("function", Entries),
     "classes": ("class", Classes),
     "definitions": ("definition", Rows),
