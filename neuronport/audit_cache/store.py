@@ -16,7 +16,7 @@ from neuronport import caches
 _FORM = 2
 """In the file's name: a version of neuronport with another form leaves this file alone."""
 _CHECK = 16
-_BATCH = 8_000_000
+_BATCH = 2_000_000
 """Bytes written in one transaction."""
 _DAY = 86_400
 _DAYS_KEPT = 30

@@ -26,6 +26,8 @@ from neuronport.workspace import Modules
 
 _T = TypeVar("_T")
 _K = TypeVar("_K")
+_KINDS = ("item", "split", "local", "callers", "star", "canonical", "ancestors", "answer")
+"""Of questions; the last three are answered by other questions."""
 Places: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
 """Where something is called: modules, and positions among the calls in each."""
 Edges: TypeAlias = "list[tuple[int, str]]"
@@ -78,8 +80,10 @@ class RecordingIndex(TreeIndex):
         same with other contents, has another."""
         self._kept = kept
         self.asked: set[int] = set()
-        self._questions: list[tuple[str, Any]] = []
-        """Kind and what was asked, by number."""
+        self._questions: list[Any] = []
+        """What was asked, by number."""
+        self._kinds = bytearray()
+        """Of each, the place in ``_KINDS``: there are hundreds of thousands."""
         self._splits: dict[str, int] = {}
         self._local: dict[tuple[str, str], int] = {}
         self._names_followed: dict[tuple[str, str], int] = {}
@@ -126,7 +130,8 @@ class RecordingIndex(TreeIndex):
 
     def new_number(self, kind: str, thing: Any) -> int:
         """Of a question that has none yet, or is known by several."""
-        self._questions.append((kind, thing))
+        self._questions.append(thing)
+        self._kinds.append(_KINDS.index(kind))
         return len(self._questions) - 1
 
     def _ask(self, kind: str, numbers: dict[_K, int], thing: _K) -> int:
@@ -231,7 +236,8 @@ class RecordingIndex(TreeIndex):
                     pending.append(number)
         items: dict[str, list[Item]] = {}
         callers, splits, local, starred = [], [], [], []
-        for kind, thing in map(self._questions.__getitem__, seen):
+        for number in seen:
+            kind, thing = _KINDS[self._kinds[number]], self._questions[number]
             if kind == "item":
                 items.setdefault(thing[0], []).append(thing[1:])
             elif kind == "split":
