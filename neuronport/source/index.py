@@ -16,8 +16,6 @@ _MAX_BASES = 64
 _T = TypeVar("_T")
 _KEPT_ROWS = 256
 _KEPT_CALLS = 512
-_KEPT_SUMMARIES = 640
-"""Modules kept thawed; others are thawed again when they are asked for."""
 MOST_CALLERS = 64
 """No answer says more."""
 
@@ -38,6 +36,9 @@ class Call(NamedTuple):
 
 class TreeIndex:
     """All modules of a tree by their ids (``@pkg.mod``), and what import names mean in them."""
+
+    _most_thawed = 640
+    """Modules kept thawed; others are thawed again when they are asked for."""
 
     def __init__(self, frozen: Summaries, modules: Modules) -> None:
         self._frozen = frozen
@@ -71,7 +72,7 @@ class TreeIndex:
             found = self._before.pop(name, None) or self._thaw(name)
             if found is None:
                 return None
-            if len(self._thawed) >= _KEPT_SUMMARIES // 2:
+            if len(self._thawed) >= self._most_thawed // 2:
                 self._before, self._thawed = self._thawed, {}
             self._thawed[name] = found
         return found

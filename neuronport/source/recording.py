@@ -67,6 +67,8 @@ class Kept(Protocol):
 class RecordingIndex(TreeIndex):
     """A ``TreeIndex`` that remembers what it was asked since ``start``."""
 
+    _most_thawed = 400  # what was asked takes the place of the others
+
     def __init__(
         self,
         frozen: Summaries,

@@ -270,6 +270,55 @@ def test_what_depended_on_an_edit_is_judged_again(cached: Path, tree: Path, work
     assert "train.py" in work.judged or "pkg/devices.py" in work.judged
 
 
+def test_lines_that_move_are_followed(cached: Path, tree: Path, work: Work) -> None:
+    """What was found elsewhere names lines of the file, and is not looked for again."""
+    file = "pkg/helpers.py"
+
+    def named() -> set[int]:
+        report = json.loads(audit(tree)[0])
+        return {
+            step["line"]
+            for row in report["findings"] + report["references"]
+            for step in row["related"]
+            if row["path"] != file and step["path"] == file
+        }
+
+    before = named()
+    work.clear()
+    (tree / file).write_text("import os\n\n\n" + FILES[file])
+    assert named() == {line + 3 for line in before}
+    assert before
+    assert work.judged == [file]
+    assert audit(tree) == audit(tree, "--no-cache")
+
+
+def test_a_condition_elsewhere_that_moves_is_named_where_it_is(
+    cached: Path, tree: Path, work: Work
+) -> None:
+    files = {
+        "pkg/only.py": "import torch\ndef _stop():\n    torch.cuda.synchronize()\n",
+        "caller.py": "import torch\nfrom pkg.only import _stop\n"
+        "if torch.cuda.is_available():\n    _stop()\n",
+    }
+    for name, text in files.items():
+        (tree / name).write_text(text)
+    assert "line 3 of caller.py" in audit(tree)[0]
+    (tree / "caller.py").write_text("N = 1\n\n" + files["caller.py"])
+    work.clear()
+    assert "line 5 of caller.py" in audit(tree)[0]
+    assert "pkg/only.py" not in work.judged
+    assert audit(tree) == audit(tree, "--no-cache")
+
+
+def test_what_a_step_named_is_gone(cached: Path, tree: Path) -> None:
+    """A line that nothing names any more is not guessed."""
+    audit(tree)
+    for edit in ("lines of a caller move", "change an argument", "lose the loop"):
+        EDITS[edit](tree, random.Random(1))
+        EDITS["lines of a helper move"](tree, random.Random(1))
+        assert audit(tree) == audit(tree, "--no-cache")
+
+
 def test_targets_and_rules_do_not_mix(
     cached: Path, tree: Path, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
