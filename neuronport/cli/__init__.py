@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import importlib
 import os
 import pkgutil
@@ -97,6 +98,8 @@ def main() -> None:
         _let_go_of_stdout()
         click.echo(f"neuronport: standard output: {error.strerror}", err=True)
         raise SystemExit(2) from None
+    finally:
+        gc.freeze()  # the process ends, and what it has is not gone through once more
     raise SystemExit(status if isinstance(status, int) else 0)
 
 
