@@ -19,6 +19,7 @@ from neuronport.findings import (
     Verdict,
 )
 from neuronport.reporting import Tree, counts, summarize
+from neuronport.reporting.joined.model import _blockers
 from neuronport.reporting.summary import EffortRange, Ratio, duration, shown_level
 
 from .sample import NATIVE, XLA, finding, judged, nothing, sample
@@ -230,3 +231,19 @@ def test_a_choice_on_which_others_rest_comes_before_more_work() -> None:
     groups = summarize(audit).groups
     assert [g.key for g in groups] == ["kernel", "choice/a.py:1", "work"]
     assert groups[1].reach == reach
+
+
+def test_what_falls_back_counts_as_much_as_what_breaks() -> None:
+    """As docs/using.md says; the blockers of a report's page put what breaks first."""
+    reach = [Related("other.py", n, "given to .to()") for n in range(1, 40)]
+    audit = nothing(
+        findings=[
+            *places(1, rule="breaks", path="b.py"),
+            *places(1, rule="a-fallback", path="a.py", verdict=Verdict.FALLS_BACK),
+            *places(1, rule="choice", group="choice/c.py:1", verdict=Verdict.FALLS_BACK),
+        ],
+        reaches={"choice/c.py:1": reach},
+    )
+    groups = summarize(audit).groups
+    assert [g.key for g in groups] == ["choice/c.py:1", "breaks", "a-fallback"]
+    assert [groups[i].key for i in _blockers(groups)] == ["breaks", "choice/c.py:1", "a-fallback"]
