@@ -17,6 +17,9 @@ _NAMED = re.compile(r"device|^_?dev$|map_location", re.I)
 """Attributes that hold a device."""
 _SETTINGS = re.compile(r"arg|opt|conf|cfg|flag|param|setting|self|state|ctx|hps?$", re.I)
 """Names of what a device may be an attribute of, and is not a tensor's or a module's own."""
+_ASKED = re.compile(r"cuda|gpu", re.I)
+"""Parameters that say whether there is CUDA."""
+_AVAILABLE = ("ref", "torch.cuda.is_available")
 _KEYWORDS = ("device", "map_location")
 _FUNCTION = 60
 """Lines of a function within which what it returns is looked for; where it ends is not for others."""
@@ -74,6 +77,13 @@ def _devices(event: Event) -> list[tuple[Value, str]]:
             other = role[2]
             whole = other[0] == "attr" and other[2] == "type"
             found.append((other[1] if whole else other, "compared"))
+        elif role and role[0] == "method" and role[2] == "startswith":
+            found.append((role[1], "compared"))
+    elif kind == "test":
+        # What a variable or an attribute says is a finding of its own: cuda-availability-gate.
+        value = event.value
+        if value is not None and value[0] == "param" and _ASKED.search(value[2]):
+            found.append((value, "asks what was chosen"))
     return found
 
 
@@ -121,6 +131,9 @@ def _returns_to_its_caller(chain: Sequence[Related], here: str) -> bool:
 def _origins(atom: Atom, view: ModuleView, depth: int) -> Iterator[tuple[str, int, int]]:
     """Path and lines of the choices of CUDA that an atom is."""
     value = atom.value
+    if value is not None and value[0] == "call" and value[1] == _AVAILABLE and atom.chain:
+        yield atom.module.path, value[4], value[4] + _STATEMENT
+        return
     if value is None or depth > 3 or not _returns_to_its_caller(atom.chain, view.facts.path):
         return
     if value[0] == "call" and value[1] == ("ref", "torch.device") and value[2]:

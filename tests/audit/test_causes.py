@@ -338,3 +338,39 @@ def test_a_choice_stands_by_what_it_reaches(tree):
     assert "reaches 51 places in 2 files" in text
     full = CliRunner().invoke(cli, ["audit", ".", "--no-config", "--format=full"]).stdout
     assert "this choice reaches 51 places in 2 files:" in " ".join(full.split())
+
+
+def test_a_parameter_that_says_whether_there_is_cuda_asks_what_was_chosen(tree):
+    train = (
+        "import torch\ndef train(x, use_cuda):\n    if not use_cuda:\n        print(x)\n"
+        "    y = torch.ones(1) if use_cuda and x else x\n    return y\n"
+        "def main():\n    use_cuda = torch.cuda.is_available()\n"
+        "    if use_cuda:\n        torch.cuda.set_device(0)\n    train(1, use_cuda)\n"
+        "    train(2, use_cuda=use_cuda)\n"
+    )
+    tree({"a.py": train})
+    assert reached(audited()) == {
+        "api/torch.cuda.is_available/a.py:8": ["a.py:3", "a.py:5", "a.py:9"]
+    }
+
+
+def test_a_parameter_that_callers_set_as_they_like_does_not(tree):
+    tree(
+        {
+            "a.py": "import torch\ndef train(use_cuda):\n    if use_cuda:\n        print(1)\n"
+            "train(True)\nif torch.cuda.is_available():\n    torch.cuda.set_device(0)\n"
+        }
+    )
+    assert reached(audited()) == {}
+
+
+def test_how_a_device_begins_asks_what_was_chosen(tree):
+    place = (
+        "import torch\ndef place(device):\n    if device.startswith('cuda'):\n"
+        "        print('fast')\n    return torch.device(device)\n"
+    )
+    use = (
+        "import torch\nfrom b import place\nplace('cuda' if torch.cuda.is_available() else 'cpu')\n"
+    )
+    tree({"b.py": place, "c.py": use})
+    assert reached(audited()) == {"cuda-or-cpu-choice/c.py:3": ["b.py:3", "b.py:5"]}

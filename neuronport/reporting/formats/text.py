@@ -70,7 +70,8 @@ def _group(
     painted = f"{number:>2}. {paint(verdict, str(group.level))}{' ' * (margin - len(verdict))}  "
     room = columns - width_of(indent) - width_of(count) - 2
     key = escape.terminal(_key(group))
-    title = key if group.key.startswith("api/") else escape.terminal(" ".join(group.title.split()))
+    named = group.key.startswith("api/") and not group.reach
+    title = key if named else escape.terminal(" ".join(group.title.split()))
     beside = "" if title == key else f" [{key}]"
     below = ""
     if width_of(title + beside) > room:
