@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -52,3 +54,26 @@ def test_an_audit_needs_no_torch_and_no_libcst(tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
     modules = imported_by("audit", str(tmp_path))
     assert not modules & {"torch", "libcst", "jinja2", "numpy"}
+
+
+@pytest.mark.parametrize(
+    "start", [["-m", "neuronport"], ["-c", "from neuronport.__main__ import main; main()"]]
+)
+def test_an_interrupt_while_it_starts_is_no_traceback(tmp_path, start):
+    """In place of a signal that would have to come in time: an import that is interrupted."""
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n")
+    done = subprocess.run(
+        [sys.executable, *start, "audit"],
+        capture_output=True,
+        text=True,
+        env=environment({"PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}),
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert done.stderr == "neuronport: interrupted\n"
+
+
+def test_the_command_starts_where_an_interrupt_is_answered():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"neuronport": "neuronport.__main__:main"}
