@@ -142,7 +142,7 @@ class Hot:
                     word = call.in_hot_loop.rstrip("?")
                     often = "" if word == call.in_hot_loop else SELDOM
                     return f"called in the {word} loop of {_short(call.caller)}{often}"
-                if call.caller not in seen and len(seen) < 200:
+                if call.caller not in seen and len(seen) < 200 and not _is_body(call.caller):
                     seen.add(call.caller)
                     pending.append((call.caller, hops + 1))
         return ""
@@ -156,6 +156,11 @@ class Hot:
         if self.kinds.is_module_class(owner) or name != "forward":
             return f"{name} runs every step"
         return ""
+
+
+def _is_body(caller: str) -> bool:
+    """What runs when a module is imported: once, wherever that is."""
+    return caller.endswith(MODULE_BODY)
 
 
 def _short(dotted: str) -> str:

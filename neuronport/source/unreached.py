@@ -1,10 +1,14 @@
-"""Whether the program comes to a function on a Neuron host: who calls it may ask for CUDA first."""
+"""Whether the program comes to a function, or to a module, on a Neuron host: who calls it, or
+imports it, may ask for CUDA first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from neuronport.findings import Related, Role
-from neuronport.readers.python.facts import Value
+from neuronport.readers.python.facts import MODULE_BODY, Value
 from neuronport.source.index import MOST_CALLERS, Call, TreeIndex
+from neuronport.source.summary import Summary
 from neuronport.source.truth import Truth
 from neuronport.workspace.roles import role_of_path
 
@@ -45,7 +49,8 @@ class Callers:
         self._cut = False
 
     def unreached(self, dotted: str) -> Related | None:
-        """The condition of a caller for which a function is not reached, if all callers have one."""
+        """The condition of a caller for which a function is not reached, if all callers have one;
+        for the body of a module, those that import it."""
         if dotted not in self._known:
             self._cut = False
             found = self._function(dotted, 0)
@@ -97,6 +102,8 @@ class Callers:
         if any(_last(d) not in _HARMLESS for d in function.decorators):
             return None
         name = dotted.rpartition(".")[2]
+        if name == MODULE_BODY:
+            return self._imported(dotted, home[0].path, depth)
         dunder = name[:2] == "__" and name[-2:] == "__"
         if function.owner:
             # Who makes the object is known; who calls a method of it is not, unless it is private.
@@ -106,6 +113,37 @@ class Callers:
         elif dunder:
             return None
         return self._guarded(dotted, home[0].path, depth)
+
+    def _imported(self, dotted: str, path: str, depth: int) -> Related | None:
+        """The condition of the first import of a module, likewise. A package is imported with what is
+        in it; what tests import is for them alone, others import it where they ask."""
+        if not 0 < self.index.times_called(dotted) < MOST_CALLERS:
+            return None
+        if path.rpartition("/")[2] == "__init__.py":
+            return None
+        code = role_of_path(path) is Role.CODE
+        before = self._oldest
+        found: Related | None = None
+        for call in self._calls(dotted):
+            module = self.index.module(call.module)
+            if module is None:
+                return None
+            if code and role_of_path(module.path) is Role.TEST:
+                continue
+            condition = self._asks(call, module, "imports")
+            if condition is None and not call.caller.endswith(MODULE_BODY):
+                condition = self._enclosing(call, depth)
+            if condition is None:
+                self._oldest = before
+                return None
+            if found is None or found is _AGAIN:
+                found = condition
+        return found
+
+    def _calls(self, called: str) -> Iterator[Call]:
+        """All calls; mostly the first of them says it."""
+        yield from self.index.callers(called, 1)
+        yield from self.index.callers(called)[1:]
 
     def _made(self, owner: str) -> str:
         cls = self.index.class_(owner)
@@ -117,21 +155,17 @@ class Callers:
         if not called or not 0 < self.index.times_called(called) < MOST_CALLERS:
             return None
         before = self._oldest
-        # Mostly the first says it.
-        found = self._condition(self.index.callers(called, 1)[0], depth)
-        if found is None:
-            return None
-        calls = self.index.callers(called)
-        entries = [] if found is _AGAIN else [calls[0]]
-        for call in calls[1:]:
+        found: Related | None = None
+        entries = []
+        for call in self._calls(called):
             condition = self._condition(call, depth)
             if condition is None:
                 self._oldest = before
                 return None
             if condition is not _AGAIN:
                 entries.append(call)
-                if found is _AGAIN:
-                    found = condition
+            if found is None or found is _AGAIN:
+                found = condition
         if entries and role_of_path(path) is Role.CODE and not any(map(self._in_code, entries)):
             self._oldest = before
             return None
@@ -145,15 +179,24 @@ class Callers:
         module = self.index.module(call.module)
         if module is None:
             return None
+        found = self._asks(call, module, "calls")
+        if found is not None:
+            return found
+        return self._enclosing(call, depth)
+
+    def _asks(self, call: Call, module: Summary, does: str) -> Related | None:
         for i in call.guards:
             guard = module.guards[i]
             if self.truth.skipped(module, guard):
                 return Related(
                     module.path,
                     guard.line,
-                    "whoever calls this asks first: this condition does not hold on a Neuron host",
+                    f"whoever {does} this asks first: this condition does not hold on a Neuron host",
                 )
-        # Whoever is defined in a function is not reached if that is not.
+        return None
+
+    def _enclosing(self, call: Call, depth: int) -> Related | None:
+        """Why the caller is not reached: whoever is defined in a function is not if that is not."""
         caller = call.caller
         while len(caller) > len(call.module):
             found = self._function(caller, depth + 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from neuronport.findings import Confidence, Related
-from neuronport.readers.python.facts import Ctx, Event, Guard, ModuleFacts, Value
+from neuronport.readers.python.facts import MODULE_BODY, Ctx, Event, Guard, ModuleFacts, Value
 from neuronport.source import decided
 from neuronport.source.hot import Hot
 from neuronport.source.index import TreeIndex
@@ -182,7 +182,8 @@ class ModuleView:
 
     def unreached(self, event: Event) -> Related | None:
         """Why the program does not come to a place on a Neuron host although no condition around it
-        says so: it is in a loop over no devices, or every caller in the tree asks for CUDA first."""
+        says so: it is in a loop over no devices, or every caller in the tree asks for CUDA first, or
+        whoever imports the module."""
         if event.ctx not in self._unreached:
             self._unreached[event.ctx] = self._find_unreached(self.ctx(event))
         return self._unreached[event.ctx]
@@ -203,7 +204,7 @@ class ModuleView:
                 if found is not None:
                     return found
             scope = info.parent
-        return None
+        return self.callers.unreached(f"{self.facts.module}.{MODULE_BODY}")
 
     def compared(self, event: Event) -> bool:
         """Whether a name only stands in a comparison that is tested: ``backend == Backend.NCCL``."""

@@ -281,3 +281,96 @@ def test_a_method_that_asks(tmp_path):
     )
     assert verdict(tmp_path, {"case.py": code}) == "locks-in"
     assert verdict(tmp_path, {"case.py": code.replace("!=", "==")}) == "breaks"
+
+
+KERNELS = "import torch\n\ntorch.cuda.synchronize()\n\ndef op(x):\n    return x\n"
+WHERE_CUDA = "def f(x):\n    if x.is_cuda:\n        from kernels import op\n        return op(x)\n"
+AT_THE_TOP = "from kernels import op\n"
+OF_A_PACKAGE = {
+    "pkg/__init__.py": "",
+    "pkg/kernels.py": KERNELS,
+    "pkg/ops.py": "def f(x):\n    if x.is_cuda:\n        from . import kernels\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"ops.py": WHERE_CUDA}, "locks-in"),
+        ({"ops.py": WHERE_CUDA.replace("from kernels import op", "import kernels")}, "locks-in"),
+        (
+            {"ops.py": "import torch\nif torch.cuda.is_available():\n    from kernels import *\n"},
+            "locks-in",
+        ),
+        (
+            {
+                "ops.py": "def f(x):\n    from kernels import op\n    return op(x)\n",
+                "main.py": "from ops import f\n\ndef g(x):\n    return f(x) if x.is_cuda else x\n",
+            },
+            "locks-in",
+        ),
+        ({"ops.py": WHERE_CUDA, "tests/test_kernels.py": AT_THE_TOP}, "locks-in"),
+        ({"ops.py": WHERE_CUDA, "other.py": f"def g(x):\n    {AT_THE_TOP}"}, "breaks"),
+        ({"ops.py": WHERE_CUDA, "other.py": AT_THE_TOP}, "breaks"),
+        ({"ops.py": WHERE_CUDA, "other.py": "import kernels\n"}, "breaks"),
+        (
+            {"ops.py": f"try:\n    {AT_THE_TOP}except ImportError:\n    op = None\n"},
+            "breaks",
+        ),
+        ({}, "breaks"),
+        ({"tests/test_kernels.py": WHERE_CUDA}, "breaks"),
+        (
+            {"ops.py": f"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {AT_THE_TOP}"},
+            "breaks",
+        ),
+    ],
+    ids=[
+        "in a function",
+        "as a module",
+        "by a star",
+        "in a function that is not reached",
+        "tests import it as well",
+        "in a function that others call",
+        "somebody does not ask",
+        "nor does who imports the module",
+        "where it can be imported",
+        "nobody imports it",
+        "tests alone import it",
+        "for types",
+    ],
+)
+def test_a_module_that_is_only_imported_where_there_is_cuda(tmp_path, files, expected):
+    assert verdict(tmp_path, {"kernels.py": KERNELS, **files}) == expected
+
+
+def test_a_module_that_is_run(tmp_path):
+    script = KERNELS + '\nif __name__ == "__main__":\n    op(1)\n'
+    assert verdict(tmp_path, {"kernels.py": script, "ops.py": WHERE_CUDA}) == "breaks"
+
+
+def test_a_module_of_a_package(tmp_path):
+    assert verdict(tmp_path / "one", OF_A_PACKAGE) == "locks-in"
+    other = {"pkg/other.py": "from pkg import kernels\n"}
+    assert verdict(tmp_path / "two", {**OF_A_PACKAGE, **other}) == "breaks"
+    other = {"pkg/other.py": "import pkg.kernels as k\n"}
+    assert verdict(tmp_path / "three", {**OF_A_PACKAGE, **other}) == "breaks"
+
+
+def test_what_is_in_a_package_runs_it(tmp_path):
+    files = {
+        "pkg/__init__.py": KERNELS,
+        "pkg/inner.py": "",
+        "ops.py": WHERE_CUDA.replace("kernels", "pkg"),
+        "other.py": "import pkg.inner\n",
+    }
+    assert verdict(tmp_path, files) == "breaks"
+
+
+def test_an_import_in_a_hot_place_makes_no_module_hot(tmp_path):
+    files = {
+        "table.py": "import torch\n\ndef fill(x):\n    return x.item()\n\nfill(torch.ones(1))\n",
+        "model.py": "import torch\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+        "        import table\n        return x\n",
+    }
+    part = judge_files(tmp_path, files)
+    assert not [f for f in part.findings if f.context.hot]

@@ -18,6 +18,7 @@ from typing import Any, Final
 from neuronport.readers.python.facts import (
     MODULE_BODY,
     OPTIONS,
+    SCRIPT,
     Class,
     Ctx,
     Function,
@@ -94,6 +95,8 @@ _BROAD = frozenset(("Exception", "BaseException"))
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
 _DEVICE = ("ref", "torch.device")
 _TYPE_TESTS = (("ref", "builtins.isinstance"), ("ref", "builtins.issubclass"))
+_FOR_TYPES = (("ref", "typing.TYPE_CHECKING"), True)
+_IS_SCRIPT = ("cmp", ("ref", "builtins.__name__"), "==", ("const", "__main__"))
 _EXITS = frozenset(
     (
         ("ref", "sys.exit"),
@@ -193,6 +196,8 @@ class _Reader:
         self.attributes: dict[str, dict[str, list[Value]]] = {}
         self.ended_by = ""
         """How the last statement list that ended did: return, raise, jump."""
+        self.entered: set[Any] = set()
+        """Modules, and under which conditions they were imported."""
         self.imported: list[str] | None = None
         """Dotted names imported in the ``try`` body being read, when it catches ImportError."""
         self.depth = 0
@@ -326,6 +331,9 @@ class _Reader:
         self.role = ("test",)
         test = self.expr(node.test)
         self.emit_test("if", node.test, test)
+        if test == _IS_SCRIPT:
+            body = ("ref", f"{self.module}.{MODULE_BODY}")
+            self.facts.calls[f"{self.module}.{SCRIPT}"] = ((body, (), (), node.lineno, (), ()),)
         guards = self.guards
         before = self.env
         self.env = dict(before)
@@ -524,6 +532,8 @@ class _Reader:
                 self.attribute(self.owner, local, ("ref", alias.name))
             if self.imported is not None:
                 self.imported.append(alias.name)
+            if alias.name.partition(".")[0] in self.tree_roots:
+                self.enter(alias.name, node.lineno)
             self.emit(
                 _event(
                     "import",
@@ -545,6 +555,9 @@ class _Reader:
                 parts = parts[:-drop] if drop < len(parts) else ["@"]
             base = ".".join([*parts, base] if base else parts)
             base = base.replace("@.", "@", 1)
+        in_tree = bool(node.level) or base.partition(".")[0] in self.tree_roots
+        if in_tree:
+            self.enter(base, node.lineno)
         for alias in node.names:
             span = self.span(alias)
             if self.imported is not None:
@@ -555,6 +568,8 @@ class _Reader:
                 continue
             local = alias.asname or alias.name
             dotted = f"{base}.{alias.name}" if base else alias.name
+            if in_tree and alias.name.islower():
+                self.enter(dotted, node.lineno)  # a module may be called so
             self.env[local] = ("ref", dotted)
             if local in self.globals:
                 self.module_env[local] = ("ref", dotted)
@@ -562,6 +577,16 @@ class _Reader:
                 self.attribute(self.owner, local, ("ref", dotted))
             self.emit(_event("import", span, self.ctx(), dotted, ("const", local), role="name"))
         return False
+
+    def enter(self, module: str, line: int) -> None:
+        """A module that may be of the tree is imported: what stands in it runs."""
+        key = (module, self.guards)
+        if key in self.entered or (module, ()) in self.entered:
+            return
+        if not any(self.guarded[i][:2] == _FOR_TYPES for i in self.guards):
+            self.calls.append((("ref", f"{module}.{MODULE_BODY}"), (), (), line, (), self.guards))
+            if self.scope == 0:
+                self.entered.add(key)
 
     def global_(self, node: Any) -> bool:
         self.globals = self.globals | frozenset(node.names)

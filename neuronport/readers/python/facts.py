@@ -90,7 +90,11 @@ OPTIONS = "<options>"
 name: their defaults."""
 
 MODULE_BODY = "<module>"
-"""What runs when a module is imported, as if it were a function of that name."""
+"""What runs when a module is imported, as if it were a function of that name that is called where
+the module is imported, except for types alone."""
+
+SCRIPT = "<script>"
+"""Whoever runs a module that asks whether it is run, as if a function of that name called its body."""
 
 
 def module_id(path: str) -> str:
