@@ -27,7 +27,7 @@ from neuronport.rulebook.interest import interest as interest_of
 from neuronport.rulebook.judge import Judge
 from neuronport.rulebook.load import rulebook
 from neuronport.rulebook.suppress import Suppression, apply, suppressions
-from neuronport.source.hot import training_loops
+from neuronport.source.hot import hot_loops
 from neuronport.source.index import TreeIndex, import_heads
 from neuronport.source.reach import Reach
 from neuronport.source.recording import RecordingIndex
@@ -260,7 +260,7 @@ class PythonAuditor:
             frozen = facts.freeze()
         summary = Summary(facts)
         frozen_summary = summary.freeze()
-        calls = summary.freeze_calls(facts.calls, training_loops(facts))
+        calls = summary.freeze_calls(facts.calls, hot_loops(facts))
         if memory is not None:
             head = Head(key, facts.module, lines, bool(frozen), None)
             memory.keep_read(head, frozen, frozen_summary, calls)

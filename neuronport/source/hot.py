@@ -7,7 +7,7 @@ import re
 
 from neuronport.readers.python.facts import MODULE_BODY, ModuleFacts
 from neuronport.source.index import TreeIndex
-from neuronport.source.kinds import Kinds
+from neuronport.source.kinds import Kinds, table
 from neuronport.source.summary import Summary
 
 METHODS = frozenset(("backward", "step", "zero_grad", "manual_backward"))
@@ -55,6 +55,26 @@ def training_loops(facts: ModuleFacts) -> dict[int, str]:
                     found[loops[-1]] = "training"
                 else:
                     found.setdefault(loops[-1], "stepping")
+    return found
+
+
+def hot_loops(facts: ModuleFacts) -> dict[int, str]:
+    """Likewise, and the loops in which a model is run, ``generation``, as far as names tell: what is
+    called in them is what their callers in other modules ask about."""
+    found = training_loops(facts)
+    named = table()["by_name"]
+    for caller, calls in facts.calls.items():
+        name = caller[len(facts.module) + 1 :]
+        if name != MODULE_BODY and not _GENERATING.search(name):
+            continue
+        for callee, _args, _kwargs, _line, loops, _guards in calls:
+            if loops and callee is not None and callee[0] in ("v", "attr", "self", "param"):
+                if callee[0] == "self" or named.get(_named(callee, facts)) == "module":
+                    loop = next(
+                        (i for i in reversed(loops) if facts.loops[i].kind != "comprehension"), None
+                    )
+                    if loop is not None:
+                        found.setdefault(loop, "generation")
     return found
 
 

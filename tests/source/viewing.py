@@ -9,7 +9,7 @@ from neuronport.readers.python.evaluate import read_module
 from neuronport.readers.python.facts import ModuleFacts, module_id
 from neuronport.rulebook.interest import interest
 from neuronport.rulebook.load import rulebook
-from neuronport.source.hot import training_loops
+from neuronport.source.hot import hot_loops
 from neuronport.source.index import TreeIndex, import_heads
 from neuronport.source.summary import Summary
 from neuronport.source.view import ModuleView
@@ -31,9 +31,7 @@ def view_of(folder: Path, code: str) -> ModuleView:
         tree_roots=import_heads(files),
     )
     summary = Summary(facts)
-    frozen = {
-        facts.module: (summary.freeze(), summary.freeze_calls(facts.calls, training_loops(facts)))
-    }
+    frozen = {facts.module: (summary.freeze(), summary.freeze_calls(facts.calls, hot_loops(facts)))}
     # As a worker gets them back: the reader leaves events and definitions as plain tuples.
     summary = Summary.thaw(summary.freeze())
     facts = ModuleFacts.thaw(facts.freeze(), summary)
