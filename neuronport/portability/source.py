@@ -135,7 +135,8 @@ def _of_target(
     }
     grounds = [
         Ground(
-            f"{len(portable)} references work as they are; {len(failing)} places are errors: "
+            f"{_works(len(portable))}; {_places_word(len(failing))} "
+            f"{'is an error' if len(failing) == 1 else 'are errors'}: "
             f"{by_way['safe']} with a safe rewrite, {by_way['review']} with one to review, "
             f"{by_way['manual']} by hand",
             audit.file,
@@ -211,6 +212,12 @@ def _way(row: Row) -> str:
 
 def _places(rows: Iterable[Row]) -> tuple[str, ...]:
     return tuple(f"{r['path']}:{r['line']}" for r in list(rows)[:_PLACES])
+
+
+def _works(number: int) -> str:
+    return (
+        f"{number} {'reference works as it is' if number == 1 else 'references work as they are'}"
+    )
 
 
 def _places_word(count: int) -> str:

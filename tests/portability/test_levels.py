@@ -93,6 +93,12 @@ def test_source(tmp_path: Path, body: dict[str, Any], verdict: Holds) -> None:
     assert result.levels["source"].by_target == {TARGET: verdict}
 
 
+def test_one_place_is_one(tmp_path: Path) -> None:
+    result = conclude(recorded(tmp_path, "audit", audit_body(finding())))
+    said = " ".join(ground.says for ground in result.levels["source"].grounds)
+    assert "0 references work as they are; 1 place is an error: " in said
+
+
 def test_the_weakest_target_counts_and_each_is_told(tmp_path: Path) -> None:
     other = "xla@2.31"
     row = finding(effort="redesign", on={TARGET: "portable", other: "breaks"})
