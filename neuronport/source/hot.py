@@ -68,13 +68,13 @@ def hot_loops(facts: ModuleFacts) -> dict[int, str]:
         if name != MODULE_BODY and not _GENERATING.search(name):
             continue
         for callee, _args, _kwargs, _line, loops, _guards in calls:
-            if loops and callee is not None and callee[0] in ("v", "attr", "self", "param"):
-                if callee[0] == "self" or named.get(_named(callee, facts)) == "module":
-                    loop = next(
-                        (i for i in reversed(loops) if facts.loops[i].kind != "comprehension"), None
-                    )
-                    if loop is not None:
-                        found.setdefault(loop, "generation")
+            if not loops or callee is None or callee[0] not in ("v", "attr", "self", "param"):
+                continue
+            if callee[0] != "self" and named.get(_named(callee, facts)) != "module":
+                continue
+            inner = [i for i in loops if facts.loops[i].kind != "comprehension"]
+            if inner:
+                found.setdefault(inner[-1], "generation")
     return found
 
 
