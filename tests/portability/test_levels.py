@@ -95,7 +95,7 @@ def test_source(tmp_path: Path, body: dict[str, Any], verdict: Holds) -> None:
 
 def test_one_place_is_one(tmp_path: Path) -> None:
     result = conclude(recorded(tmp_path, "audit", audit_body(finding())))
-    said = " ".join(ground.says for ground in result.levels["source"].grounds)
+    said = " ".join(ground.says for ground in result.levels["source"].because)
     assert "0 references work as they are; 1 place is an error: " in said
 
 
