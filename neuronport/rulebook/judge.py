@@ -345,7 +345,7 @@ class Judge:
                 continue
             if hit.verdict is not None and not (imported and verdict.is_reference):
                 verdict = hit.verdict
-                if skipped and not verdict.is_reference:
+                if skipped and not verdict.is_reference and verdict is not Verdict.LOCKS_IN:
                     guarded = spec.guarded.get(target.path)
                     verdict = guarded[0].verdict if guarded else Verdict.LOCKS_IN
             if nowhere and not verdict.is_reference:

@@ -494,3 +494,25 @@ def test_what_the_other_branch_moves_too_does_not_stay_on_the_cpu(tmp_path: Path
     assert finding.verdict.value == "locks-in"
     (finding,) = found(tmp_path, head + branches.format("device"), "api/torch.Tensor.cuda")
     assert finding.verdict.value == "falls-back"
+
+
+@pytest.mark.parametrize(
+    ("test", "verdict"),
+    [
+        ('device.type == "cuda"', "locks-in"),
+        ('device.startswith("cuda")', "locks-in"),
+        ('device.type == "cuda" and device.index is None', "locks-in"),
+        ("torch.cuda.is_available()", "falls-back"),
+        ('device.type == "cuda" and torch.cuda.is_available()', "falls-back"),
+        ("rank > 0", "breaks"),
+    ],
+)
+def test_a_device_where_a_given_one_is_asked_about(tmp_path, test, verdict):
+    """Another device that is given goes the other way; a host without CUDA takes the CPU."""
+    code = (
+        "import torch\n\ndef place(device, rank):\n"
+        f"    if {test}:\n        return torch.device(f'cuda:{{rank}}')\n"
+        "    return torch.device(device)\n"
+    )
+    (finding,) = found(tmp_path, code, "hardcoded-cuda-device")
+    assert str(finding.verdict) == verdict

@@ -140,6 +140,40 @@ def is_device(value: Value, view: ModuleView) -> bool:
     return view.kind(value).kind == "device"
 
 
+def asks_given(test: Value, view: ModuleView, depth: int = 0) -> bool:
+    """Whether a test asks which device something has, or was chosen elsewhere, and nothing of the
+    host: ``device.type == "cuda"``, not ``torch.cuda.is_available()``."""
+    if test is None or depth > 4:
+        return False
+    tag = test[0]
+    if tag == "not":
+        return asks_given(test[1], view, depth + 1)
+    if tag == "bool":
+        asks = [asks_given(part, view, depth + 1) for part in test[2]]
+        return any(asks) and all(
+            asked or view.truth_of(part) is None for asked, part in zip(asks, test[2], strict=True)
+        )
+    if tag == "attr":
+        return bool(test[2] == "is_cuda")
+    if tag == "cmp" and test[2] in ("==", "!="):
+        return (_is_cuda(test[3]) and is_device(test[1], view)) or (
+            _is_cuda(test[1]) and is_device(test[3], view)
+        )
+    if tag == "call" and test[1] is not None and test[1][0] == "attr" and test[2]:
+        _, base, name = test[1]
+        return name == "startswith" and _is_cuda(test[2][0]) and is_device(base, view)
+    return False
+
+
+def _is_cuda(value: Value) -> bool:
+    return (
+        value is not None
+        and value[0] == "const"
+        and isinstance(value[1], str)
+        and bool(DEVICE.search(value[1]))
+    )
+
+
 def callee_name(func: Value, view: ModuleView) -> str:
     """The last part of what is called."""
     if func is None:

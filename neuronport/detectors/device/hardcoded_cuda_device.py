@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
-from neuronport.findings import Confidence
+from neuronport.findings import Confidence, Verdict
 from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
@@ -46,6 +46,10 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if found is None:
         return
     confidence, where = found
-    if view.skipping_guard(event) is not None:
+    guard = view.skipping_guard(event)
+    verdict = None
+    if guard is not None:
         confidence = Confidence.POSSIBLE  # the test that leads here is what has to change
-    yield Hit(event.span, f"the device is {event.name.strip()!r}, {where}", confidence)
+        if _strings.asks_given(guard.test, view):
+            verdict = Verdict.LOCKS_IN  # another device goes the other way, and stays what it is
+    yield Hit(event.span, f"the device is {event.name.strip()!r}, {where}", confidence, verdict)
