@@ -150,3 +150,14 @@ def test_something_in_a_module_for_which_a_class_stands_in(tmp_path):
 def test_where_the_import_cannot_work_the_stand_in_runs(tmp_path):
     elsewhere = "from case import flash_attn_func\ndef f(q):\n    return flash_attn_func(q, q, q)\n"
     assert rules_by_line(judge_files(tmp_path, {"case.py": OWN, "b.py": elsewhere})) == {}
+
+
+def test_a_compiled_module_that_may_be_missing(tmp_path):
+    rule = "compiled-cuda-module"
+    for caught, verdict in ((True, "locks-in"), (False, "breaks")):
+        code = "from fastops import _C"
+        if caught:
+            code = f"try:\n    {code}\nexcept ImportError:\n    _C = None"
+        part = judge_files(tmp_path, {"case.py": f"import torch\n{code}\n"})
+        (finding,) = [f for f in part.findings if f.rule == rule]
+        assert str(finding.verdict) == verdict

@@ -374,3 +374,46 @@ def test_an_import_in_a_hot_place_makes_no_module_hot(tmp_path):
     }
     part = judge_files(tmp_path, files)
     assert not [f for f in part.findings if f.context.hot]
+
+
+FUNCTION = """
+import torch
+
+class Op(torch.autograd.Function):
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cuda")
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        torch.cuda.synchronize()
+        return grad
+"""
+APPLIED = "from ops import Op\n\ndef op(x):\n    return Op.apply(x) if x.is_cuda else x\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"main.py": APPLIED}, "locks-in"),
+        ({"main.py": "import ops\n" + APPLIED.replace("Op.apply", "ops.Op.apply")}, "locks-in"),
+        ({"main.py": APPLIED.replace("Op.apply(x)", "run(Op.apply, x)")}, "locks-in"),
+        ({"main.py": APPLIED, "other.py": "from ops import Op\n\ny = Op.apply(1)\n"}, "breaks"),
+        ({"main.py": APPLIED, "other.py": "from ops import Op\n\nop = Op.apply\n"}, "breaks"),
+        ({"main.py": APPLIED, "other.py": "from ops import Op\n\nrun(Op.apply, 1)\n"}, "breaks"),
+        ({}, "breaks"),
+    ],
+    ids=[
+        "applied",
+        "by the module",
+        "handed on",
+        "somebody does not ask",
+        "it has another name",
+        "handed on without asking",
+        "nobody",
+    ],
+)
+def test_an_autograd_function_that_is_only_applied_where_there_is_cuda(tmp_path, files, expected):
+    assert verdict(tmp_path, {"ops.py": FUNCTION, **files}) == expected

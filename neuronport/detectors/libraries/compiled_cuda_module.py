@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.findings import Confidence
+from neuronport.findings import Confidence, Verdict
 from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
@@ -42,8 +42,13 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         sure = _sure(name, part, view)
         if sure is None or event.role == "star":
             return
-        confidence = sure if not view.import_is_guarded(event) else Confidence.POSSIBLE
-        yield Hit(event.span, f"imports {part}, a module compiled for CUDA by its name", confidence)
+        caught = view.import_is_guarded(event)
+        yield Hit(
+            event.span,
+            f"imports {part}, a module compiled for CUDA by its name",
+            Confidence.POSSIBLE if caught else sure,
+            verdict=Verdict.LOCKS_IN if caught else None,
+        )
         return
     if event.role != "call":
         return

@@ -97,6 +97,7 @@ _DEVICE = ("ref", "torch.device")
 _TYPE_TESTS = (("ref", "builtins.isinstance"), ("ref", "builtins.issubclass"))
 _FOR_TYPES = (("ref", "typing.TYPE_CHECKING"), True)
 _IS_SCRIPT = ("cmp", ("ref", "builtins.__name__"), "==", ("const", "__main__"))
+_APPLY = ".apply"
 _EXITS = frozenset(
     (
         ("ref", "sys.exit"),
@@ -1135,6 +1136,8 @@ class _Reader:
             dotted = f"{base[1]}.{node.attr}"
             if self.wanted(dotted):
                 self.emit(_event("use", self.span(node), self.ctx(), dotted, role=usage))
+            if node.attr == "apply":
+                self.applied(dotted, node.lineno)
             return ("ref", dotted)
         if base is not None and base[0] == "tried":
             self.tried(node, ("attr", base, node.attr), usage)
@@ -1254,9 +1257,18 @@ class _Reader:
                 self.calls.append(
                     (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops, self.guards)
                 )
+                if tag == "ref" and dotted.endswith(_APPLY):
+                    self.applied(dotted, node.lineno)
         if hit:
             self.emit(_event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
         return ("call", func_value, a, k, node.lineno)
+
+    def applied(self, dotted: str, line: int) -> None:
+        """``Function.apply`` is called, or handed to whoever calls it: what an autograd function does
+        is come to there, as what an object does where it is made."""
+        made = dotted[: -len(_APPLY)]
+        if made[:1] == "@" or made.partition(".")[0] in self.tree_roots:
+            self.calls.append((("ref", made), (), (), line, self.loops, self.guards))
 
     def tried(
         self,
