@@ -1,4 +1,5 @@
 """Builds the wheel: of Python alone, or, where that is asked for, with its hot modules compiled.
+Either brings along the rules in the form in which an audit wants them.
 
 ``NEURONPORT_COMPILE`` decides. Not set, empty or ``0``: pure Python. ``1``: compiled with mypyc, or
 no wheel at all. ``auto``: compiled where that works, else pure Python and a line that says why.
@@ -24,6 +25,9 @@ REQUIREMENTS = ["mypy[mypyc]==2.4.1", "setuptools>=66"]
 """One release of mypyc: what it makes of a module is not the same in the next."""
 GROUP = "neuronport"
 """All modules are in one library, ``neuronport__mypyc``, and call each other directly."""
+
+
+PREPARED = "neuronport/_data/prepared"
 
 
 class NotCompiledError(Exception):
@@ -74,6 +78,18 @@ def to_compile(root: Path, config: Mapping[str, Any]) -> list[str]:
     if not left <= found:
         raise FileNotFoundError(f"no modules {', '.join(sorted(left - found))}")
     return sorted(name for name in found - left if not name.endswith("/__init__.py"))
+
+
+def prepared(root: Path, folder: Path) -> dict[str, str]:
+    """What the first run would make otherwise; each file and the place it has in the wheel."""
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    words = [sys.executable, "-m", "neuronport.prepared", str(folder)]
+    subprocess.run(words, cwd=root, env=environment, check=True)
+    return {
+        str(path): f"{PREPARED}/{path.relative_to(folder).as_posix()}"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def compiled(root: Path, files: list[str], folder: Path) -> dict[str, str]:
@@ -146,12 +162,15 @@ else:
 
         def initialize(self, version: str, build_data: dict[str, Any]) -> None:
             value = wanted(os.environ)
-            if not value or version == "editable":
+            if version == "editable":
                 return
             self._folder = tempfile.TemporaryDirectory(prefix="neuronport-build-")
-            root = Path(self.root)
+            root, folder = Path(self.root), Path(self._folder.name)
+            build_data["force_include"] |= prepared(root, folder / "prepared")
+            if not value:
+                return
             try:
-                libraries = compiled(root, to_compile(root, self.config), Path(self._folder.name))
+                libraries = compiled(root, to_compile(root, self.config), folder)
             except NotCompiledError as error:
                 if value == "1":
                     raise

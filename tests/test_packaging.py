@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from neuronport import __version__
+from neuronport import __version__, caches, prepared
+from neuronport.rulebook import load
+from neuronport.rulebook.load import rulebook
 
 ROOT = Path(__file__).parents[1]
 RULE = "api/flash_attn#import"
@@ -128,7 +130,9 @@ def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(wheel):
     assert data <= inside
     assert names("neuronport") <= inside
     rest = {n for n in inside - data - names("neuronport") if ".dist-info/" not in n}
-    assert rest == set()
+    prepared = {n for n in rest if n.startswith("neuronport/_data/prepared/")}
+    assert rest == prepared
+    assert len(prepared) == 2
 
 
 def test_the_source_distribution_holds_what_tests_and_documentation_need(sdist):
@@ -157,6 +161,32 @@ def works(environment: Environment, folder: Path, expected: str, form: str = "pu
 
 def test_from_a_wheel(from_wheel, tmp_path):
     works(from_wheel, tmp_path, os.path.join("neuronport", "_data"))
+
+
+def test_a_first_run_has_nothing_to_prepare(from_wheel, tmp_path):
+    (tmp_path / "a.py").write_text(
+        "import flash_attn\nimport torch\ntorch.nonzero(torch.ones(2))\n"
+    )
+    code = (
+        "import neuronport.rulebook.load as load, neuronport.operators.index as index\n"
+        "def made(*a): raise SystemExit('made anew')\n"
+        "load._compact = index._fill = made\n"
+        "from neuronport.cli import main; main()"
+    )
+    words = ("-c", code, "audit", "--format", "json")
+    done = run(from_wheel.python, *words, cwd=tmp_path, check=False, NEURONPORT_CACHE_DIR="")
+    assert "made anew" not in done.stderr
+    assert RULE in {f["rule"] for f in json.loads(done.stdout)["findings"]}
+
+
+def test_what_was_prepared_of_other_rules_is_not_used(tmp_path, monkeypatch):
+    (tmp_path / "rulebook.json").write_text('{"digest": "of others"}')
+    monkeypatch.setattr(prepared, "file", lambda *parts: tmp_path.joinpath(*parts))
+    monkeypatch.setattr(caches, "folder", lambda: None)
+    assert RULE in rulebook.__wrapped__().rows
+    prepared.make(tmp_path)
+    monkeypatch.delattr(load, "_compact")
+    assert RULE in rulebook.__wrapped__().rows
 
 
 def test_editable(editable, checkout, tmp_path):

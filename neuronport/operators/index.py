@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from neuronport import caches, targets
+from neuronport import caches, prepared, targets
 from neuronport.operators import tables as table_files
 from neuronport.operators.conditions import UNKNOWN
 from neuronport.operators.resolve import Claim, Resolver
@@ -103,9 +103,14 @@ def open_index(
     ``overlays`` are files of observations (``neuronport operators observe``) laid over them.
     """
     root = root or table_files.folder()
-    folder = folder or caches.folder()
-    if folder is not None:
-        file = folder / "operators" / f"{table_files.digest(root, [*_extra(), *overlays])}.sqlite"
+    name = f"{table_files.digest(root, [*_extra(), *overlays])}.sqlite"
+    base = folder or caches.folder()
+    shipped = prepared.file(prepared.OPERATORS, name)
+    if folder is None and shipped.is_file():
+        file: Path | None = shipped
+    else:
+        file = base / prepared.OPERATORS / name if base is not None else None
+    if file is not None:
         with contextlib.suppress(OSError, sqlite3.Error):
             if not file.exists():
                 _write(file, table_files.load(root, overlays))

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from neuronport import __version__, caches
+from neuronport import __version__, caches, prepared
 from neuronport.data import data_folder
 from neuronport.findings import Confidence, Effort, Evidence, Verdict
 from neuronport.rulebook import model
@@ -93,7 +93,7 @@ def rulebook() -> Rulebook:
             return _lazy(json.loads(cached))
         except (ValueError, KeyError, TypeError, AttributeError):
             pass  # of another form, or damaged: made again
-    compact = _compact(folder)
+    compact = _shipped(folder) or _compact(folder)
     caches.write("rules", key + ".json", json.dumps(compact).encode())
     return _lazy(compact)
 
@@ -114,6 +114,22 @@ def _signature(folder: Path) -> str:
         state = path.stat()
         digest.update(f"\0{path}\0{state.st_size}\0{state.st_mtime_ns}".encode())
     return digest.hexdigest()[:32]
+
+
+def _shipped(folder: Path) -> dict[str, Any] | None:
+    """The compact form that a wheel brings along, if it is of these very rules."""
+    try:
+        compact: dict[str, Any] = json.loads(prepared.file(prepared.RULEBOOK).read_bytes())
+    except (OSError, ValueError):
+        return None
+    files = list(_files(folder))
+    digest = _digest(folder, files, [path.read_bytes() for path in files])
+    return compact if compact.get("digest") == digest else None
+
+
+def compact_form() -> str:
+    """The shipped rules, for ``prepared``."""
+    return json.dumps(_compact(data_folder("rules")))
 
 
 def _compact(folder: Path) -> dict[str, Any]:
