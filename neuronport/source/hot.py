@@ -161,6 +161,8 @@ class Hot:
                 if call.in_hot_loop:
                     word = call.in_hot_loop.rstrip("?")
                     often = "" if word == call.in_hot_loop else SELDOM
+                    if word == "generation":
+                        return f"called in the loop of {_short(call.caller)} that runs the model{often}"
                     return f"called in the {word} loop of {_short(call.caller)}{often}"
                 if call.caller not in seen and len(seen) < 200 and not _is_body(call.caller):
                     seen.add(call.caller)

@@ -136,6 +136,11 @@ def _origins(atom: Atom, view: ModuleView, depth: int) -> Iterator[tuple[str, in
         return
     if value is None or depth > 3 or not _returns_to_its_caller(atom.chain, view.facts.path):
         return
+    if value[0] == "attr" and value[2] == "type":
+        for further in view.resolver.follow(atom.module, value[1]):
+            way = (*atom.chain, *further.chain)
+            yield from _origins(Atom(further.module, further.value, way), view, depth + 1)
+        return
     if value[0] == "call" and value[1] == ("ref", "torch.device") and value[2]:
         inner, line = value[2][0], value[4]
         if _is_cuda(inner) or (inner is not None and inner[0] == "if"):

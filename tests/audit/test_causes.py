@@ -374,3 +374,17 @@ def test_how_a_device_begins_asks_what_was_chosen(tree):
     )
     tree({"b.py": place, "c.py": use})
     assert reached(audited()) == {"cuda-or-cpu-choice/c.py:3": ["b.py:3", "b.py:5"]}
+
+
+def test_the_type_of_a_device_that_is_handed_to_a_method(tree):
+    model = (
+        "import torch\nclass Net(torch.nn.Module):\n    def options(self, kind):\n"
+        "        return {'fused': kind == 'cuda'}\n"
+    )
+    train = (
+        "import torch\nfrom m import Net\n"
+        "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "net = Net().to(device)\nnet.options(device.type)\n"
+    )
+    tree({"m.py": model, "t.py": train})
+    assert reached(audited()) == {"cuda-or-cpu-choice/t.py:3": ["m.py:4", "t.py:4"]}

@@ -26,7 +26,7 @@ def why(tmp_path, code: str) -> str:
 
 
 def test_what_is_called_where_a_model_generates(tmp_path):
-    assert why(tmp_path, GENERATE) == "called in the generation loop of case.generate"
+    assert why(tmp_path, GENERATE) == "called in the loop of case.generate that runs the model"
 
 
 def test_a_method_of_the_model_that_runs_itself(tmp_path):
@@ -35,7 +35,7 @@ def test_a_method_of_the_model_that_runs_itself(tmp_path):
         "        return torch.sort(x)\n    def sample(self, x):\n        while True:\n"
         "            x = self.pick(self(x))\n"
     )
-    assert why(tmp_path, code) == "called in the generation loop of Net.sample"
+    assert why(tmp_path, code) == "called in the loop of Net.sample that runs the model"
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,46 @@ def test_what_happens_every_so_many_tokens_is_seldom(tmp_path):
         "        ids = model(ids)\n        if _ % 8 == 0:\n            pick(ids)",
     )
     assert why(tmp_path, code).endswith("though not in every step")
+
+
+METER = """\
+import torch
+
+class Meter:
+    def update(self, loss):
+        return torch.sort(loss)
+
+def train(model, loader, optimizer):
+    meter = Meter()
+    for x in loader:
+        loss = model(x)
+        loss.backward()
+        optimizer.step()
+        meter.update(loss)
+"""
+
+
+def test_a_method_of_an_object_that_is_made_here(tmp_path):
+    assert why(tmp_path, METER) == "called in the training loop of case.train"
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("meter = Meter()", "meter = make(Meter)"),
+        ("        meter.update(loss)", "    meter.update(loss)"),
+        ("    meter = Meter()\n", "    meter = Other() if model else Meter()\n"),
+    ],
+)
+def test_another_object(tmp_path, was, now):
+    assert why(tmp_path, METER.replace(was, now)) == ""
+
+
+def test_a_module_that_was_moved_is_the_same(tmp_path):
+    code = (
+        "import torch\nclass Net(torch.nn.Module):\n    def norm(self):\n"
+        "        return torch.sort(self.w)\ndef train(loader, opt, device):\n    net = Net()\n"
+        "    net = net.cuda() if device.type == 'cuda' else net.to(device)\n    net = net.train()\n"
+        "    for x in loader:\n        opt.step()\n        net.norm()\n"
+    )
+    assert why(tmp_path, code) == "called in the training loop of case.train"

@@ -94,6 +94,9 @@ _OTHER: Final[tuple[Any, ...]] = ("other",)
 _BROAD = frozenset(("Exception", "BaseException"))
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
 _DEVICE = ("ref", "torch.device")
+_MAX_MADE = 10
+_SAME = frozenset(("to", "cuda", "cpu", "train", "eval", "half", "float", "bfloat16", "double"))
+"""Methods of a module that give it back."""
 _TYPE_TESTS = (("ref", "builtins.isinstance"), ("ref", "builtins.issubclass"))
 _FOR_TYPES = (("ref", "typing.TYPE_CHECKING"), True)
 _IS_SCRIPT = ("cmp", ("ref", "builtins.__name__"), "==", ("const", "__main__"))
@@ -1251,6 +1254,20 @@ class _Reader:
                     self.emit(_event("method", self.span(node), self.ctx(), method, receiver, a, k))
                     hit = False
                 in_tree = receiver is not None and receiver[0] == "self"
+                if receiver is not None and receiver[0] == "v":
+                    made = self.made(receiver, 0)
+                    if made:
+                        func = ("ref", f"{made}.{method}")
+                        self.calls.append(
+                            (
+                                func,
+                                a[:_MAX_ARGS],
+                                k[:_MAX_ARGS],
+                                node.lineno,
+                                self.loops,
+                                self.guards,
+                            )
+                        )
             else:
                 in_tree = tag in ("star", "v", "self", "param")
             if in_tree:
@@ -1269,6 +1286,33 @@ class _Reader:
         made = dotted[: -len(_APPLY)]
         if made[:1] == "@" or made.partition(".")[0] in self.tree_roots:
             self.calls.append((("ref", made), (), (), line, self.loops, self.guards))
+
+    def made(self, value: Value, depth: int) -> str:
+        """The class of the tree that a variable holds an instance of, wherever that was moved; by the
+        look of its name. Empty: none, or not known."""
+        while value is not None and depth < _MAX_MADE:
+            depth += 1
+            tag = value[0]
+            if tag == "v":
+                value = self.defs[value[1]][0]
+            elif tag == "if" or (tag == "any" and len(value[1]) == 2):
+                first, second = value[2:] if tag == "if" else value[1]
+                known = self.made(first, depth)
+                return known if known and self.made(second, depth) == known else ""
+            elif tag == "call" and value[1] is not None and value[1][0] == "attr":
+                if value[1][2] not in _SAME:
+                    return ""
+                value = value[1][1]
+            elif tag == "call" and value[1] is not None and value[1][0] == "ref":
+                dotted = str(value[1][1])
+                if not dotted.rpartition(".")[2].lstrip("_")[:1].isupper():
+                    return ""
+                if dotted[:1] == "@" or dotted.partition(".")[0] in self.tree_roots:
+                    return dotted
+                return ""
+            else:
+                return ""
+        return ""
 
     def tried(
         self,
