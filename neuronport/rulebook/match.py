@@ -271,6 +271,11 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confid
             value = value[2] if view.truth_of(value[1]) else value[3]
         else:
             break
+    if value is not None and value[0] == "call":
+        # What a function of the tree returns there may be less than what it can return.
+        there = view.truth.choices(view.summary, value)
+        if there and not any(_one(condition, choice) for choice in there):
+            return False
     choices, complete = _choices(value, view)
     if "neuron" in choices:
         # What can be Neuron is not CUDA there.

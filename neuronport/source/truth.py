@@ -288,6 +288,19 @@ class Truth:
                 break  # it does not come to the others
         return answer
 
+    def _left(self, module: Summary, function: Function, depth: int) -> list[Value]:
+        """What a function can return on a Neuron host."""
+        if not function.conditions:
+            return list(function.returns)
+        live: list[Value] = []
+        for value, condition in zip(function.returns, function.conditions, strict=True):
+            holds = self._of(module, condition, depth + 1)
+            if holds is not False:
+                live.append(value)
+            if holds:
+                break
+        return live
+
     def _size(self, module: Summary, dotted: str, args: Any, depth: int) -> bool | None:
         """Nothing is in a range up to 0, and nothing is less than no devices."""
         if dotted == "builtins.range":
@@ -321,7 +334,7 @@ class Truth:
                     return self.choices(module, value[2][0], depth + 1)
                 found = self.resolver.index.function(self.resolver.index.canonical(func[1], module))
                 if found is not None and not found[1].params and found[1].returns:
-                    return self._union(found[0], list(found[1].returns), depth)
+                    return self._union(found[0], self._left(*found, depth), depth)
         if tag == "attr" and value[2] == "type":
             inner = self.choices(module, value[1], depth + 1)
             if inner is not None and all(isinstance(i, str) for i in inner):

@@ -41,3 +41,42 @@ def test_what_runs_without_the_switch_runs_in_every_step(tmp_path):
         assert reads[line].confidence is not Confidence.POSSIBLE
         assert reads[line].context.hot
         assert "not in every step" not in reads[line].message
+
+
+ATTENTION = """\
+import torch
+from transformers import AutoModelForCausalLM
+try:
+    import flash_attn
+    HAS_FLASH = True
+except ImportError:
+    HAS_FLASH = False
+
+def pick():
+    if not HAS_FLASH:
+        return "sdpa"
+    return "flash_attention_2" if torch.cuda.get_device_capability()[0] >= 8 else "sdpa"
+
+def load(name):
+    return AutoModelForCausalLM.from_pretrained(name, attn_implementation=pick())
+"""
+
+
+def attention(tmp_path, code: str) -> list[str]:
+    part = judge_files(tmp_path, {"case.py": code})
+    return [f.rule for f in part.findings if f.rule.endswith("from_pretrained:attention")]
+
+
+def test_what_a_function_never_returns_there_is_not_what_is_set(tmp_path):
+    assert attention(tmp_path, ATTENTION) == []
+
+
+def test_what_it_may_return_there_is(tmp_path):
+    without = ATTENTION.replace("not HAS_FLASH", "name is None")
+    assert attention(tmp_path, without) != []
+    swapped = ATTENTION.replace(
+        'return "sdpa"\n    return', 'return "flash_attention_2"\n    return'
+    )
+    assert attention(tmp_path, swapped) != []
+    looked_for = ATTENTION.replace("flash_attn\n", "json\n")
+    assert attention(tmp_path, looked_for) != []

@@ -801,7 +801,9 @@ class _Reader:
             decorators,
             owner,
             self.yields,
-            tuple(self.conditions) if answers and len(self.returns) > 1 else (),
+            tuple(self.conditions)
+            if len(self.returns) > 1 and (answers or any(map(_says, self.returns)))
+            else (),
         )
         key = dotted
         n = 2
@@ -1655,6 +1657,11 @@ def _drop(event: tuple[Any, ...]) -> None:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _says(value: Value) -> bool:
+    """Whether a value is a text."""
+    return value is not None and value[0] == "const" and isinstance(value[1], str)
 
 
 def _is_cuda(func: Value) -> bool:

@@ -47,7 +47,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 16
+FACTS_FORM = 17
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -233,8 +233,8 @@ class Function(NamedTuple):
     yields: bool
     conditions: tuple[Value, ...] = ()
     """What has to hold for each of ``returns`` to be come to, in their order, when one of them is
-    ``True`` or ``False``; what is None or has a None in it may be more than is known. Then what
-    comes out at the end returns ``None``, as if that were written."""
+    ``True``, ``False`` or a text; what is None or has a None in it may be more than is known. With
+    ``True`` or ``False`` what comes out at the end returns ``None``, as if that were written."""
 
 
 FunctionCall: TypeAlias = (
