@@ -213,7 +213,13 @@ class Judge:
             override, message = _answered(spec, match, event, view, skipped or stopped)
         return self._finding(
             spec,
-            Hit(event.span, message, match.confidence, override),
+            Hit(
+                event.span,
+                message,
+                match.confidence,
+                override,
+                replacement=_read_only(match, event),
+            ),
             event,
             view,
             lines,
@@ -376,6 +382,15 @@ def _every_step(event: Event, view: ModuleView) -> bool:
 def _ceiling(spec: Spec, role: Role) -> Confidence:
     costs = spec.area in _COSTS or spec.id in _COSTLY
     return Confidence.POSSIBLE if costs and role is Role.TEST else Confidence.CERTAIN
+
+
+def _read_only(match: Matched, event: Event) -> str:
+    """What to do with a setting that is only asked for, where its row speaks of whoever sets it."""
+    if event.role != "load" or match.imported or not match.name.startswith("torch.backends."):
+        return ""
+    if not any(text.startswith("remove") for text in match.spec.replacement.values()):
+        return ""
+    return "it is only read here: keep it for CUDA, it says nothing on Neuron"
 
 
 def _message(spec: Spec, match: Matched, event: Event, view: ModuleView) -> str:

@@ -16,6 +16,8 @@ METHODS = frozenset(("item", "tolist", "cpu", "numpy", "is_nonzero", "equal", "a
 """``numpy`` only with ``force=True``: elsewhere it takes what is on the host already, or raises."""
 ROOTS = ("torch",)
 ONLY = METHODS | {"int", "float", "bool", "complex", "range", "round"}
+_LONG = 40
+"""A name of more letters says less than none."""
 _BUILTINS = frozenset(
     f"builtins.{name}" for name in ("int", "float", "bool", "complex", "range", "round")
 )
@@ -35,9 +37,24 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if place is None:
         return
     confidence, why = place
-    yield Hit(event.span, f"{what} waits for the device, {why}", confidence)
+    instead = _instead(event, view)
+    yield Hit(event.span, f"{what} waits for the device, {why}", confidence, replacement=instead)
     if event.kind == "method" and event.name == "item" and view.ctx(event).loops:
         yield from _passed_on(event, view, confidence)
+
+
+def _instead(event: Event, view: ModuleView) -> str:
+    """What to write instead; empty: as the rule says, of a loss that is added up."""
+    value = event.value if event.kind == "method" else (event.args or (None,))[0]
+    name = view.text(value, whole=True)
+    if "loss" in name.lower():
+        return ""
+    if len(name) > _LONG or "…" in name:
+        name = "it" if event.kind == "method" else "the tensor"
+    if event.name != "item":
+        return f"keep {name} on the device; what the host needs of it, read once for many steps"
+    added = "" if name == "it" else f" ({name}.detach())"
+    return f"keep {name} on the device{added}, read every N steps"
 
 
 def _method(event: Event, view: ModuleView) -> Confidence | None:

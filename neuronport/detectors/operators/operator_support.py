@@ -213,7 +213,12 @@ def _instead(answer: operators.Answer) -> str:
         return ""
     first = answer.workarounds[0]
     operator = answer.operator.partition(".")[0]
-    return f"{first.title}. {first.context} The code: neuronport operators show {operator}"
+    said = f"{first.title}. {first.context}"
+    if first.context.startswith("Size"):
+        # Source seldom tells the size, and for another one this is no help.
+        size, mark, rest = first.context.partition("; ")
+        said = f"Only for s{size[1:].rstrip('.')}: {first.title}{mark}{rest}"
+    return f"{said} The code: neuronport operators show {operator}"
 
 
 def _depends(when: str, call: CallFacts, spelling: str) -> bool:
