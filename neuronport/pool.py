@@ -35,7 +35,7 @@ from neuronport.spool import Spool
 from neuronport.targets import Target
 from neuronport.workspace import SourceFile
 
-_WORTH_IT = 1_000_000
+_WORTH_IT = 2_000_000
 """Bytes of Python below which starting processes costs more than it saves."""
 _CHUNK = 4
 _TOLD_TOGETHER = 16
