@@ -35,6 +35,7 @@ from neuronport.source.hot import SELDOM
 from neuronport.source.index import TreeIndex
 from neuronport.source.reach import Reach, reaches
 from neuronport.source.summary import Summary
+from neuronport.source.unbound import unbound
 from neuronport.source.view import ModuleView
 from neuronport.targets import Target
 
@@ -422,6 +423,10 @@ def _answered(
     says = f"{match.name}: the answer is {spec.answer}"
     if skipped:
         return Verdict.LOCKS_IN, f"{says}; a Neuron host does not come to ask"
+    never = unbound(view).get(event.at[0])
+    if never is not None and decides not in (Decided.STOPS, Decided.STOPS_CUDA):
+        never_set = f"so {never.name} is never set, and line {never.line} stops with an error"
+        return Verdict.BREAKS, f"{says}, {never_set}"
     if decides is Decided.DEVICE:
         return None, f"{says}, so this takes the way meant for the CPU and the chip stays idle"
     if decides is Decided.STOPS:

@@ -10,6 +10,7 @@ from neuronport.findings import ASKED_TOO, Confidence, Related, Verdict
 from neuronport.readers.python.facts import Event
 from neuronport.source import decided
 from neuronport.source.decided import Decided
+from neuronport.source.unbound import unbound
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
@@ -58,6 +59,17 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         - {"neuron"}
     )
     if "neuron" in {_word(e.name) for e in view.facts.events if e.kind == "use"}:
+        return
+    never = unbound(view).get(event.at[0])
+    if never is not None:
+        yield Hit(
+            event.span,
+            f"{never.name} is set for accelerators alone, and line {never.line} uses it all the "
+            "same: without one it stops there with an error",
+            Confidence.CERTAIN if "cuda" in others else Confidence.LIKELY,
+            guarded=False,
+            verdict=Verdict.BREAKS,
+        )
         return
     if decided.of_question(event, view) is Decided.SKIPS:
         yield Hit(

@@ -598,6 +598,11 @@ class _Reader:
             self.env.pop(name, None)
         return False
 
+    def nonlocal_(self, node: Any) -> bool:
+        for name in node.names:
+            self.env[name] = self.lookup(name)
+        return False
+
     def assign_(self, node: Any) -> bool:
         target = node.targets[0]
         self.role = self.target_role(target)
@@ -1765,6 +1770,7 @@ _STMTS: dict[type, Callable[[_Reader, Any], bool]] = {
     ast.Import: _Reader.import_,
     ast.ImportFrom: _Reader.import_from,
     ast.Global: _Reader.global_,
+    ast.Nonlocal: _Reader.nonlocal_,
     ast.FunctionDef: _Reader.function_,
     ast.AsyncFunctionDef: _Reader.function_,
     ast.ClassDef: _Reader.class_,
