@@ -127,14 +127,14 @@ class Callers:
             return None
         if path.rpartition("/")[2] == "__init__.py":
             return None
-        code = role_of_path(path) is Role.CODE
+        test = role_of_path(path) is Role.TEST
         before = self._oldest
         found: Related | None = None
         for call in self._calls(dotted):
             module = self.index.module(call.module)
             if module is None:
                 return None
-            if code and role_of_path(module.path) is Role.TEST:
+            if not test and role_of_path(module.path) is Role.TEST:
                 continue
             condition = self._asks(call, module, "imports")
             if condition is None and not call.caller.endswith(MODULE_BODY):
@@ -172,14 +172,18 @@ class Callers:
                 entries.append(call)
             if found is None or found is _AGAIN:
                 found = condition
-        if entries and role_of_path(path) is Role.CODE and not any(map(self._in_code, entries)):
+        role = role_of_path(path)
+        if entries and role is not Role.TEST and not any(self._counts(e, role) for e in entries):
             self._oldest = before
             return None
         return found
 
-    def _in_code(self, call: Call) -> bool:
+    def _counts(self, call: Call, of: Role) -> bool:
+        """Whether a call says how the program uses something: those of tests do not, nor those of
+        examples what is no example."""
         module = self.index.module(call.module)
-        return module is not None and role_of_path(module.path) is Role.CODE
+        role = Role.TEST if module is None else role_of_path(module.path)
+        return role is Role.CODE or (of is not Role.CODE and role is not Role.TEST)
 
     def _condition(self, call: Call, depth: int) -> Related | None:
         module = self.index.module(call.module)

@@ -417,3 +417,10 @@ APPLIED = "from ops import Op\n\ndef op(x):\n    return Op.apply(x) if x.is_cuda
 )
 def test_an_autograd_function_that_is_only_applied_where_there_is_cuda(tmp_path, files, expected):
     assert verdict(tmp_path, {"ops.py": FUNCTION, **files}) == expected
+
+
+def test_what_only_tests_call_in_an_example(tmp_path):
+    helper = {"examples/helper.py": HELPER}
+    asked = ASKED.replace("helper", "examples.helper")
+    assert verdict(tmp_path / "tests", {**helper, "examples/tests/test_it.py": asked}) == "breaks"
+    assert verdict(tmp_path / "example", {**helper, "examples/main.py": asked}) == "locks-in"

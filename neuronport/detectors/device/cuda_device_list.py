@@ -12,12 +12,22 @@ from neuronport.source.view import ModuleView
 
 EVENTS = ("str",)
 STRINGS = _strings.STRINGS
-_OTHERS = _strings.OTHER_DEVICES | {"gpu", "rocm", "cuda", "default", "auto", "other", "none", ""}
-"""What stands beside ``cuda`` in a table by device."""
-
-
-def _is_way(key: str) -> bool:
-    return key.strip().lower().partition(":")[0] in _OTHERS
+_PARTS = frozenset(
+    (
+        "python",
+        "numpy",
+        "np",
+        "torch",
+        "pytorch",
+        "random",
+        "cudnn",
+        "nccl",
+        "version",
+        "driver",
+        "os",
+    )
+)
+"""Beside ``cuda`` in a dict: it tells of parts of the program, not of devices."""
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -25,8 +35,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     role, listed, branched = _strings.unwrap(event.role)
     if role[0] == "key" and not listed:
-        others = [key for key in role[1] if key != event.name]
-        if others and not any(map(_is_way, others)):
+        if any(key.strip().lower() in _PARTS for key in role[1]):
             return  # ``{"python": …, "numpy": …, "cuda": …}``: what is kept of each
         yield Hit(
             event.span,
