@@ -186,8 +186,10 @@ class PythonAuditor:
         if self.memory is None or self.memory.store.is_empty():
             return list(files)
         unread = []
-        for file in files:
-            head = self._recall(self.memory, file)
+        keys = [self._key(self.memory, file) for file in files]
+        self.memory.expect_heads([key for key in keys if key])
+        for file, key in zip(files, keys, strict=True):
+            head = self.memory.head(key) if key else None
             if head is None:
                 unread.append(file)
                 continue
@@ -203,12 +205,12 @@ class PythonAuditor:
         return unread
 
     @staticmethod
-    def _recall(memory: Memory, file: SourceFile) -> Head | None:
+    def _key(memory: Memory, file: SourceFile) -> bytes:
+        """Empty: it cannot be read."""
         try:
-            data = read_source(file)
+            return memory.key(file, read_source(file))
         except WorkspaceError:
-            return None
-        return memory.head(memory.key(file, data))
+            return b""
 
     def read(self, file: SourceFile) -> Read | None:
         """Parse one file and keep its facts; its module and summary for the index."""
@@ -289,7 +291,9 @@ class PythonAuditor:
         index = self._index(tree)
         assert isinstance(index, RecordingIndex)
         rest = []
-        for path, key in sorted(self._recalled.items()):
+        recalled = sorted(self._recalled.items())
+        self.memory.expect_judged([(key, self._by_path[path]) for path, key in recalled])
+        for path, key in recalled:
             judged = self.memory.judged(key, self._by_path[path], index)
             if judged is None:
                 rest.append(Rest(path, key, b"", b""))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import neuronport
-from neuronport import __version__
+from neuronport import __version__, caches
 from neuronport.audit_cache import results
 from neuronport.audit_cache.store import Damaged, Store, digest, digest_of_names
 from neuronport.data import data_folder
@@ -90,6 +90,10 @@ class Memory:
         data = self.store.get(key, "read")
         return None if data is None else Head(key, *marshal.loads(data))
 
+    def expect_heads(self, keys: Sequence[bytes]) -> None:
+        """All of these will be asked for."""
+        self.store.read_ahead(keys, "read")
+
     def keep_missed(self, key: bytes, reason: str, detail: str, line: int | None) -> None:
         """Keep why a file cannot be read, whatever it depended on being in its bytes."""
         head = ("", 0, False, (reason, detail, line))
@@ -137,6 +141,11 @@ class Memory:
 
     def judged_key(self, key: bytes, file: SourceFile) -> bytes:
         return digest(key, self._judging, str(file.role).encode())
+
+    def expect_judged(self, files: Sequence[tuple[bytes, SourceFile]]) -> None:
+        """What was found in all of these, and whom they call, will be asked for."""
+        self.store.read_ahead([self.judged_key(key, file) for key, file in files], "judged")
+        self.store.read_ahead([key for key, _ in files], "edges")
 
     def judged(self, key: bytes, file: SourceFile, index: RecordingIndex) -> Judged | None:
         """What was found in a file, if it would be found again."""
@@ -274,10 +283,17 @@ def rules_digest() -> bytes:
 
 
 def _digest(folder: Path, suffix: str) -> bytes:
+    """Of the contents of all files, read once after each of them was written: there are a thousand."""
+    paths = [path for path in sorted(folder.rglob(f"*{suffix}")) if path.is_file()]
+    states = [f"{path} {(state := path.stat()).st_size} {state.st_mtime_ns}" for path in paths]
+    name = digest_of_names(states).hex()
+    known = caches.read("installed", name)
+    if known is not None and len(known) == hashlib.sha256().digest_size:
+        return known
     hasher = hashlib.sha256()
-    for path in sorted(folder.rglob(f"*{suffix}")):
-        if path.is_file():
-            data = path.read_bytes()
-            hasher.update(f"{path.relative_to(folder).as_posix()}\0{len(data)}\0".encode())
-            hasher.update(data)
+    for path in paths:
+        data = path.read_bytes()
+        hasher.update(f"{path.relative_to(folder).as_posix()}\0{len(data)}\0".encode())
+        hasher.update(data)
+    caches.write("installed", name, hasher.digest())
     return hasher.digest()

@@ -9,7 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from neuronport import caches
 
@@ -18,6 +18,7 @@ _FORM = 2
 _CHECK = 16
 _BATCH = 2_000_000
 """Bytes written in one transaction."""
+_ASKED_TOGETHER = 500
 _DAY = 86_400
 _DAYS_KEPT = 30
 _MOST_BYTES = 1_500_000_000
@@ -47,13 +48,15 @@ class Store:
         self._pending: list[tuple[bytes, str, int, bytes]] = []
         self._size = 0
         self._touched: dict[bytes, None] = {}
+        self._ahead: dict[tuple[bytes, str], tuple[Any, int]] = {}
+        """Read, and not asked for yet."""
 
     # ---- reading --------------------------------------------------------------------------------
 
     def get(self, key: bytes, kind: str) -> bytes | None:
         if not self.reading:
             return None
-        row = self._do(
+        row = self._ahead.pop((key, kind), None) or self._do(
             lambda connection: connection.execute(
                 "select data, used from entry where key = ? and kind = ?", (key, kind)
             ).fetchone()
@@ -66,6 +69,18 @@ class Store:
         if used + _DAY < time.time():
             self._touched[key] = None
         return data[_CHECK:]
+
+    def read_ahead(self, keys: Sequence[bytes], kind: str) -> None:
+        """Read at once what will be asked for one by one."""
+        if self.reading:
+            for i in range(0, len(keys), _ASKED_TOGETHER):
+                self._read_ahead(keys[i : i + _ASKED_TOGETHER], kind)
+
+    def _read_ahead(self, keys: Sequence[bytes], kind: str) -> None:
+        marks = ",".join("?" * len(keys))
+        query = f"select key, data, used from entry where kind = ? and key in ({marks})"
+        rows = self._do(lambda connection: connection.execute(query, (kind, *keys)).fetchall())
+        self._ahead.update(((key, kind), (data, used)) for key, data, used in rows or ())
 
     def is_empty(self) -> bool:
         """Nothing was kept yet, or nothing can be had."""
@@ -151,6 +166,7 @@ class Store:
             with contextlib.suppress(sqlite3.Error):
                 self._opened.close()
             self._opened = None
+        self._ahead.clear()
 
     def _do(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
         """Act on the file; None when it cannot be used. No error leaves here."""

@@ -1,7 +1,7 @@
 """What has changed in a module between two of its states, and where in it things have gone.
 
-A thing is the same when all that can be asked about it is, wherever in its module it stands: lines
-count from its own, and variables are known by name.
+A thing is the same when all that can be asked about it is, wherever in its module it stands: of the
+lines that it names only which are the same one matters, and variables are known by name.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import marshal
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from neuronport.readers.python.facts import Class, Definition, Function
+from neuronport.readers.python.facts import Definition
 from neuronport.source.summary import Summary
 from neuronport.source.telling import ALL, Item
 
@@ -42,7 +42,7 @@ class State:
         asked = [self.summary.guards[i] for i in guards]
         lines = [line, *(guard.line for guard in asked)]
         conditions = tuple((g.test, g.polarity, g.kind) for g in asked)
-        return self._placeless((caller, args, kwargs, hot, conditions), line, lines), lines
+        return self._placeless((caller, args, kwargs, hot, conditions), lines), lines
 
     def to_next_function(self, line: int) -> int | None:
         """Lines from one to that of the next function; None: there is none."""
@@ -51,9 +51,12 @@ class State:
 
     def symbol(self, number: int) -> str:
         """A name for a variable that other variables do not change: scope, name, occurrence."""
+        return self.all_symbols()[number]
+
+    def all_symbols(self) -> list[str]:
         if not self._symbols:
             self._name_variables()
-        return self._symbols[number]
+        return self._symbols
 
     def _name_variables(self) -> None:
         seen: dict[tuple[int, str], int] = {}
@@ -75,55 +78,54 @@ class State:
         if kind == "packages":
             return sorted(summary.packages())
         if kind.startswith("attribute "):
-            return self._attribute(kind.partition(" ")[2], key, lines)
+            return self._attribute(kind, key, lines)
+        if key == ALL:
+            names = self._all(kind)
+            looks = [self.look(kind, name) for name in names]
+            for look in looks:
+                lines += look[1]
+            return names, [look[0] for look in looks]
         if kind == "definition":
-            if key == ALL:
-                return [self._definition(d, lines) for d in summary.definitions]
-            if not self._symbols:
-                self._name_variables()
-            number = self._numbers.get(key)
+            number = self._numbers.get(key) if self.all_symbols() else None
             return None if number is None else self._definition(summary.definitions[number], lines)
         things: Any = getattr(summary, _PARTS[kind])
-        if key == ALL:
-            return [(name, self._thing(kind, name, lines)) for name in things]
         if key not in things:
             return None
         thing = things[key]
         if kind == "function":
-            return self._function(thing, lines)
+            lines.append(thing.line)
+            return self._placeless(tuple(thing._replace(line=0)), lines)
         if kind == "class":
-            return self._class(thing, lines)
-        return (self._placeless(thing, 0, lines) if type(thing) is tuple else thing,)
+            lines.append(thing.line)
+            return self._placeless(tuple(thing._replace(line=0, attributes={})), lines)
+        return (self._placeless(thing, lines) if type(thing) is tuple else thing,)
 
-    def _attribute(self, owner: str, key: Any, lines: list[int]) -> Any:
-        cls = self.summary.classes.get(owner)
+    def _all(self, kind: str) -> list[str]:
+        if kind == "definition":
+            return self.all_symbols()
+        return list(getattr(self.summary, _PARTS[kind]))
+
+    def _attribute(self, kind: str, key: Any, lines: list[int]) -> Any:
+        cls = self.summary.classes.get(kind.partition(" ")[2])
         if cls is None:
             return None
         if key == ALL:
-            return [(k, self._placeless(v, cls.line, lines)) for k, v in cls.attributes.items()]
+            return [(k, self._placeless(v, lines)) for k, v in cls.attributes.items()]
         values = cls.attributes.get(key)
-        return None if values is None else (self._placeless(values, cls.line, lines),)
+        return None if values is None else (self._placeless(values, lines),)
 
     def _definition(self, thing: Definition, lines: list[int]) -> Any:
         lines.append(thing.line)
         guards = [
-            (self._placeless((g.test,), thing.line, lines), g.polarity, g.kind)
+            (self._placeless((g.test,), lines), g.polarity, g.kind)
             for g in (self.summary.guards[i] for i in thing.guards)
         ]
-        plain = self._placeless((thing.value, thing.annotation), thing.line, lines)
+        plain = self._placeless((thing.value, thing.annotation), lines)
         return plain, thing.name, self.summary.scopes[thing.scope].qualname, guards
 
-    def _function(self, thing: Function, lines: list[int]) -> Any:
-        lines.append(thing.line)
-        return self._placeless(tuple(thing._replace(line=0)), thing.line, lines)
-
-    def _class(self, thing: Class, lines: list[int]) -> Any:
-        lines.append(thing.line)
-        return self._placeless(tuple(thing._replace(line=0, attributes={})), thing.line, lines)
-
-    def _placeless(self, value: Any, line: int, lines: list[int]) -> Any:
-        """A value, or a tuple with some, whose lines count from ``line`` and whose variables are
-        known by name; the lines themselves go to ``lines``."""
+    def _placeless(self, value: Any, lines: list[int]) -> Any:
+        """A value, or a tuple with some, whose variables are known by name, and whose lines by their
+        place in ``lines``, to which they are added."""
         if not value:
             return value
         tag = value[0]
@@ -131,10 +133,10 @@ class State:
             return value
         if tag == "v" and len(value) == 2 and type(value[1]) is int:
             return ("v", self.symbol(value[1]))
-        plain = [self._placeless(v, line, lines) if type(v) is tuple else v for v in value]
+        plain = [self._placeless(v, lines) if type(v) is tuple else v for v in value]
         if tag == "call" and len(value) == 5 and type(value[4]) is int:
             lines.append(value[4])
-            plain[4] -= line
+            plain[4] = lines.index(value[4])
         return tuple(plain)
 
 

@@ -11,11 +11,11 @@ looked up in the summary of then (``source.changed``) when a module has become a
 
 from __future__ import annotations
 
+import hashlib
 import marshal
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from neuronport.audit_cache.store import digest
 from neuronport.source.changed import Change, Moved, State
 from neuronport.source.index import MOST_CALLERS, Call, TreeIndex
 from neuronport.source.summary import Beside, Summary
@@ -26,6 +26,8 @@ from neuronport.workspace import Modules
 
 _T = TypeVar("_T")
 _K = TypeVar("_K")
+_GONE = bytes(32)
+"""As long as a key."""
 _KINDS = ("item", "split", "local", "callers", "star", "canonical", "ancestors", "answer")
 """Of questions; the last three are answered by other questions."""
 Places: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
@@ -281,7 +283,10 @@ class RecordingIndex(TreeIndex):
             for module, i in self._callers.get(dotted, ())[:MOST_CALLERS]:
                 found.setdefault(module, []).append(i)
             places = tuple((module, tuple(positions)) for module, positions in found.items())
-            known = self._places[dotted] = (places, digest(marshal.dumps(places, 2)))
+            known = self._places[dotted] = (
+                places,
+                hashlib.sha256(marshal.dumps(places, 2)).digest(),
+            )
         return known
 
     def head(self, dotted: str) -> str:
@@ -301,11 +306,11 @@ class RecordingIndex(TreeIndex):
 
     def digest_of_modules(self, names: Iterable[str]) -> bytes:
         """Of all that is known of these modules; changes when one is gone."""
-        return digest(*(self.keys.get(name, b"") for name in names))
+        return hashlib.sha256(b"".join(self.keys.get(name, _GONE) for name in names)).digest()
 
     def digest_of_callers(self, names: Iterable[str]) -> bytes:
         """Of where these names are called."""
-        return digest(*(self._places_of(name)[1] for name in names))
+        return hashlib.sha256(b"".join(self._places_of(name)[1] for name in names)).digest()
 
     def same_shape(self, needs: Needs) -> bool:
         """Whether what depended only on which modules there are is still so."""
