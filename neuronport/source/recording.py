@@ -69,7 +69,7 @@ class Kept(Protocol):
 class RecordingIndex(TreeIndex):
     """A ``TreeIndex`` that remembers what it was asked since ``start``."""
 
-    _most_thawed = 400  # what was asked takes the place of the others
+    _most_thawed = 320  # what was asked takes the place of the others
 
     def __init__(
         self,
