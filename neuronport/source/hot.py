@@ -127,21 +127,28 @@ class Hot:
         return ""
 
     def _generates(self, scope: int, loop: int) -> bool:
-        """Whether a loop runs a model again and again."""
+        """Whether a loop runs a model again and again. Of a function only its name says so; of the
+        body of a module, where loops over epochs stand as well, that no loop within runs it."""
         info = self.facts.scopes[scope]
         if info.kind == "function" and not _GENERATING.search(info.qualname):
             return False
         where = self.facts.loops[loop]
         caller = f"{self.facts.module}.{info.qualname or MODULE_BODY}"
-        for callee, _args, _kwargs, line, *_ in self.facts.calls.get(caller, ()):
+        for callee, _args, _kwargs, line, loops, _guards in self.facts.calls.get(caller, ()):
             if (
                 where.line <= line <= where.end_line
+                and (info.kind == "function" or self._innermost(loops) == loop)
                 and callee is not None
                 and callee[0] in ("v", "attr", "self", "param")
                 and self.kinds.of(self.summary, callee).kind == "module"
             ):
                 return True
         return False
+
+    def _innermost(self, loops: tuple[int, ...]) -> int:
+        """-1: there is none."""
+        kinds = self.facts.loops
+        return next((i for i in reversed(loops) if kinds[i].kind != "comprehension"), -1)
 
     def function(self, dotted: str) -> str:
         """Why a function of the tree is hot; empty: it is not, as far as is known."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from neuronport import pool
 from tests.cli.running import ROOT, environment, neuronport
 
 SOURCE = (ROOT / "samples" / "gpt_trainer" / "model.py").read_text(encoding="utf-8")
@@ -18,9 +19,9 @@ SOURCE = (ROOT / "samples" / "gpt_trainer" / "model.py").read_text(encoding="utf
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """More than a megabyte of Python, so that processes are worth starting."""
+    """So much Python that processes are worth starting."""
     tree = tmp_path_factory.mktemp("large")
-    copies = 1_100_000 // len(SOURCE) + 1
+    copies = (pool._WORTH_IT + 100_000) // len(SOURCE) + 1
     for number in range(copies):
         folder = tree / f"p{number % 7}"
         folder.mkdir(exist_ok=True)
