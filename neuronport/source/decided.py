@@ -251,7 +251,8 @@ def _chooses(event: Event) -> bool:
         role = event.role
         if role[0] == "compare" or (role[0] == "arg" and role[1] is not None and _asks_cuda(role)):
             return False
-        return event.name.strip().partition(":")[0].lower() in _WORDS
+        word = event.name.strip().partition(":")[0].lower()
+        return word in _WORDS and not (word == "cpu" and _is_read_there(role))
     if event.kind == "method":
         return event.name in _MOVES
     if event.kind == "use":
@@ -259,6 +260,13 @@ def _chooses(event: Event) -> bool:
             return True
         return event.name.rpartition(".")[2] in _PLACES_LAST
     return False
+
+
+def _is_read_there(role: Any) -> bool:
+    """Where a checkpoint is read, which says nothing of where the model goes then."""
+    while role[0] in ("branch", "elem"):
+        role = role[1]
+    return role[0] in ("arg", "method") and role[-1] == "map_location"
 
 
 def _asks_cuda(role: Any) -> bool:

@@ -46,6 +46,12 @@ def found(folder: Path, code: str, rule: str) -> list[Finding]:
             "does not happen on Neuron",
         ),
         (
+            "import torch\ndef f(p):\n"
+            "    return torch.load(p, map_location=None if torch.cuda.is_available() else 'cpu')\n",
+            "locks-in",
+            "does not happen on Neuron",
+        ),
+        (
             "import torch\nok = (\n    torch.cuda.is_available()\n)\n",
             "falls-back",
             "the answer is False",
