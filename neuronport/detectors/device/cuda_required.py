@@ -1,4 +1,5 @@
-"""A program that refuses to run without CUDA: ``if not torch.cuda.is_available(): raise``."""
+"""A program that refuses to run without CUDA: ``if not torch.cuda.is_available(): raise``,
+``assert x.is_cuda``."""
 
 from __future__ import annotations
 
@@ -25,10 +26,12 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     truth = view.truth_of(event.value)
     if truth is (not ends_when):
         return
+    # Of a tensor: whoever calls this may have asked before.
+    sure = truth is ends_when and not name.endswith(".is_cuda")
     yield Hit(
         event.span,
         f"without CUDA ({name}) the program stops here",
-        Confidence.CERTAIN if truth is ends_when else Confidence.LIKELY,
+        Confidence.CERTAIN if sure else Confidence.LIKELY,
     )
 
 
@@ -49,6 +52,8 @@ def _asks(value: Value, view: ModuleView, depth: int) -> str:
     if tag == "ref":
         name = view.index.canonical(value[1], view.summary)
         return name if name in conditions()["false"] and "cuda" in name else ""
+    if tag == "attr" and value[2] == "is_cuda":
+        return view.text(value)
     if tag in ("call", "not"):
         return _asks(value[1], view, depth + 1)
     if tag == "v":
