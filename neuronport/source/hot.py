@@ -72,10 +72,15 @@ def hot_loops(facts: ModuleFacts) -> dict[int, str]:
                 continue
             if callee[0] != "self" and named.get(_named(callee, facts)) != "module":
                 continue
-            inner = [i for i in loops if facts.loops[i].kind != "comprehension"]
-            if inner:
-                found.setdefault(inner[-1], "generation")
+            inner = _innermost(facts, loops)
+            if inner >= 0:
+                found.setdefault(inner, "generation")
     return found
+
+
+def _innermost(facts: ModuleFacts, loops: tuple[int, ...]) -> int:
+    """The innermost loop that is no comprehension; -1: there is none."""
+    return next((i for i in reversed(loops) if facts.loops[i].kind != "comprehension"), -1)
 
 
 def _is_scheduler(value: object, facts: ModuleFacts) -> bool:
@@ -137,18 +142,13 @@ class Hot:
         for callee, _args, _kwargs, line, loops, _guards in self.facts.calls.get(caller, ()):
             if (
                 where.line <= line <= where.end_line
-                and (info.kind == "function" or self._innermost(loops) == loop)
+                and (info.kind == "function" or _innermost(self.facts, loops) == loop)
                 and callee is not None
                 and callee[0] in ("v", "attr", "self", "param")
                 and self.kinds.of(self.summary, callee).kind == "module"
             ):
                 return True
         return False
-
-    def _innermost(self, loops: tuple[int, ...]) -> int:
-        """-1: there is none."""
-        kinds = self.facts.loops
-        return next((i for i in reversed(loops) if kinds[i].kind != "comprehension"), -1)
 
     def function(self, dotted: str) -> str:
         """Why a function of the tree is hot; empty: it is not, as far as is known."""

@@ -36,8 +36,8 @@ _MAX_ITEMS = 64
 _MAX_TEXT = 400
 _MAX_JOIN = 8
 _MAX_ARGS = 16
-_MAX_NESTING = 900
 _MAX_RETURNS = 16
+_MAX_NESTING = 900
 """A person writes far less; the interpreter's own limit is not that of compiled code."""
 _OPS: dict[type, str] = {
     ast.Eq: "==",
@@ -1229,16 +1229,7 @@ class _Reader:
                 )
                 instead = _replacement(func_value)
                 if instead is not None:
-                    self.calls.append(
-                        (
-                            instead,
-                            a[:_MAX_ARGS],
-                            k[:_MAX_ARGS],
-                            node.lineno,
-                            self.loops,
-                            self.guards,
-                        )
-                    )
+                    self.called(instead, node.lineno, a, k)
             if tag == "ref":
                 dotted = func_value[1]
                 if self.wanted(dotted) or dotted.startswith("builtins."):
@@ -1264,35 +1255,35 @@ class _Reader:
                 if receiver is not None and receiver[0] == "v":
                     made = self.made(receiver, 0)
                     if made:
-                        func = ("ref", f"{made}.{method}")
-                        self.calls.append(
-                            (
-                                func,
-                                a[:_MAX_ARGS],
-                                k[:_MAX_ARGS],
-                                node.lineno,
-                                self.loops,
-                                self.guards,
-                            )
-                        )
+                        self.called(("ref", f"{made}.{method}"), node.lineno, a, k)
             else:
                 in_tree = tag in ("star", "v", "self", "param")
             if in_tree:
-                self.calls.append(
-                    (func_value, a[:_MAX_ARGS], k[:_MAX_ARGS], node.lineno, self.loops, self.guards)
-                )
+                self.called(func_value, node.lineno, a, k)
                 if tag == "ref" and dotted.endswith(_APPLY):
                     self.applied(dotted, node.lineno)
         if hit:
             self.emit(_event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
         return ("call", func_value, a, k, node.lineno)
 
+    def called(
+        self,
+        callee: Value,
+        line: int,
+        args: tuple[Value, ...] = (),
+        kwargs: tuple[tuple[str | None, Value], ...] = (),
+    ) -> None:
+        """Something that can be in the tree is called here."""
+        self.calls.append(
+            (callee, args[:_MAX_ARGS], kwargs[:_MAX_ARGS], line, self.loops, self.guards)
+        )
+
     def applied(self, dotted: str, line: int) -> None:
         """``Function.apply`` is called, or handed to whoever calls it: what an autograd function does
         is come to there, as what an object does where it is made."""
         made = dotted[: -len(_APPLY)]
         if made[:1] == "@" or made.partition(".")[0] in self.tree_roots:
-            self.calls.append((("ref", made), (), (), line, self.loops, self.guards))
+            self.called(("ref", made), line)
 
     def made(self, value: Value, depth: int) -> str:
         """The class of the tree that a variable holds an instance of, wherever that was moved; by the
