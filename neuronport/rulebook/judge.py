@@ -298,13 +298,14 @@ class Judge:
             snippet=snippet(lines, hit.span.line),
         )
 
+    def _spoken_of(self, hit: Hit) -> list[Target]:
+        return [t for t in self.targets if not hit.paths or t.path in hit.paths]
+
     def _answers(
         self, spec: Spec, hit: Hit, answers: Answer, role: Role
     ) -> Mapping[str, TargetVerdict]:
         by_target: dict[str, TargetVerdict] = {}
-        for target in self.targets:
-            if hit.paths and target.path not in hit.paths:
-                continue
+        for target in self._spoken_of(hit):
             answer = answers(target)
             if answer is not None:
                 sure = weakest(answer.confidence, hit.confidence, _ceiling(spec, role))
@@ -344,9 +345,7 @@ class Judge:
         self, spec: Spec, hit: Hit, role: Role, skipped: bool, imported: bool, nowhere: bool
     ) -> Mapping[str, TargetVerdict]:
         by_target: dict[str, TargetVerdict] = {}
-        for target in self.targets:
-            if hit.paths and target.path not in hit.paths:
-                continue
+        for target in self._spoken_of(hit):
             verdict = spec.verdict(target, skipped=skipped)
             if verdict is None:
                 continue
