@@ -187,7 +187,7 @@ class Judge:
     ) -> Finding | None:
         spec = match.spec
         guard = view.skipping_guard(event)
-        if guard is not None and spec.answer and guard.kind == "bool":
+        if guard is not None and spec.answer and guard.kind == "bool" and event.kind == "use":
             guard = None  # ``device == "cuda" and not is_available()`` is one question
         unreached = view.unreached(event) if guard is None else None
         skipped = (
@@ -206,6 +206,11 @@ class Judge:
         elif event.kind == "use" and event.role == "load" and view.compared(event):
             override = Verdict.LOCKS_IN
             message = f"{match.name} is compared with: Neuron's is another"
+        elif spec.answer and event.kind == "attr" and decided.lets_through(event, view):
+            message = (
+                f"{match.name}: {spec.answer} on Neuron, so that this lets Neuron's tensors pass "
+                "as it does the CPU's"
+            )
         elif spec.answer and event.kind == "use":
             stopped = any(
                 g.kind == "raise" and view.truth_of(g.test) is (not g.polarity)

@@ -62,6 +62,31 @@ def of_test(event: Event, view: ModuleView) -> Decided:
     return _of(view, event, lambda test: test == event.value)
 
 
+def lets_through(event: Event, view: ModuleView) -> bool:
+    """Whether what is asked of a tensor at a place only keeps CUDA's out, and so none on Neuron:
+    ``assert not x.is_cuda``."""
+    asked = ("attr", event.value, event.name)
+    lines = range(event.span.line, event.span.line - _MAX_LINES, -1)
+    for line in lines:
+        for test in view.tests.get(line, ()):
+            if test.name == "assert" and _holds(test.value, asked, 0):
+                return view.truth_of(test.value) is True
+    guards = (view.facts.guards[i] for line in lines for i in view.guards_at.get(line, ()))
+    return any(
+        guard.kind == "raise"
+        and _holds(guard.test, asked, 0)
+        and view.truth_of(guard.test) is guard.polarity
+        for guard in guards
+    )
+
+
+def _holds(value: Value, part: Value, depth: int) -> bool:
+    """Whether one value is somewhere in another."""
+    if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
+        return False
+    return value == part or any(_holds(inner, part, depth + 1) for inner in _parts(value))
+
+
 def _of(view: ModuleView, event: Event, ours: Any) -> Decided:
     facts = view.facts
     line = event.span.line

@@ -39,6 +39,13 @@ def _is_other(texts: list[Any] | None) -> bool:
     return bool(texts) and all(isinstance(t, str) and _OTHER_DEVICE.match(t) for t in texts or ())
 
 
+def _is_bool(value: Value) -> bool:
+    """Whether a value is True or False and nothing else that counts as one."""
+    if value is None:
+        return False
+    return value[0] in ("not", "cmp") or (value[0] == "attr" and value[2] == "is_cuda")
+
+
 _SIZED = frozenset(
     f"builtins.{name}" for name in ("range", "min", "max", "int", "list", "tuple", "enumerate")
 )
@@ -431,6 +438,9 @@ class Truth:
                         return bool(op == "!=")
                     if text == ["neuron"]:
                         return bool(op == "==")
+            if _is_bool(left) and _is_bool(right):
+                asked = [self._of(module, side, depth + 1) for side in (left, right)]
+                return None if None in asked else (asked[0] is asked[1]) is (op == "==")
             return self._of_count(module, left, op, right, depth)
         if op in ("in", "not in"):
             lefts, rights = self.choices(module, left), self.choices(module, right)

@@ -522,3 +522,29 @@ def test_a_device_where_a_given_one_is_asked_about(tmp_path, test, verdict):
     )
     (finding,) = found(tmp_path, code, "hardcoded-cuda-device")
     assert str(finding.verdict) == verdict
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("def f(a, b):\n    assert not (a.is_cuda or b.is_cuda)\n", "lets Neuron's tensors pass"),
+        (
+            "def f(a):\n    if a.is_cuda:\n        raise ValueError\n    return a\n",
+            "lets Neuron's tensors pass",
+        ),
+        ("def f(a, b):\n    assert a.is_cuda == b.is_cuda\n", "lets Neuron's tensors pass"),
+        ("def f(a):\n    if a.is_cuda:\n        return g(a)\n    return a\n", "is not taken"),
+    ],
+)
+def test_a_test_of_a_tensor_says_which_way_it_goes(tmp_path: Path, code: str, says: str) -> None:
+    head = "import torch\n"
+    rows = found(tmp_path, head + code, "api/torch.Tensor.is_cuda")
+    assert rows
+    assert all(says in row.message for row in rows)
+    assert not found(tmp_path, head + code, "cuda-required")
+
+
+def test_what_is_stopped_for_is_said_once(tmp_path: Path) -> None:
+    code = "import torch\ndef f(a, b):\n    assert a.is_cuda and b.is_cuda\n"
+    assert found(tmp_path, code, "cuda-required")
+    assert not found(tmp_path, code, "api/torch.Tensor.is_cuda")

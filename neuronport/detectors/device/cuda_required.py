@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from neuronport.detectors import Hit
 from neuronport.findings import Confidence
@@ -61,5 +62,18 @@ def _asks(value: Value, view: ModuleView, depth: int) -> str:
     if tag == "bool":
         return next(filter(None, (_asks(v, view, depth + 1) for v in value[2])), "")
     if tag == "cmp":
+        if _compares_tensors(value):
+            return ""
         return _asks(value[1], view, depth + 1) or _asks(value[3], view, depth + 1)
     return ""
+
+
+def _compares_tensors(value: tuple[Any, ...]) -> bool:
+    """``x.is_cuda == y.is_cuda``: one has to be where the other is, wherever that may be."""
+    _, left, op, right = value
+    sides = (left, right)
+    return op in ("==", "!=", "is", "is not") and any(
+        side is not None and side[0] == "attr" and side[2] == "is_cuda" and other[:1] != ("const",)
+        for side, other in (sides, sides[::-1])
+        if other is not None
+    )
