@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.rules.judging import judge_files
 
 
@@ -63,3 +65,53 @@ def test_help_for_one_size_says_so_first(tmp_path):
     (found,) = (f for f in part.findings if f.rule == "operator-support")
     (judged,) = found.by_target.values()
     assert judged.replacement.startswith("Only for size 2: Inverse of 2 x 2 matrices")
+
+
+STEPPED = """\
+import gymnasium, torch
+
+def run(agent: torch.nn.Module, optimizer, {holder}):
+    seen = {holder}.reset()
+    for _ in range(100):
+        chosen = agent(torch.as_tensor(seen)).sum()
+        {read}
+        seen, gained = {holder}.step({told})
+        chosen.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("holder", "read", "told", "for_environment"),
+    [
+        ("env", "a = 0", "chosen.cpu().numpy()", True),
+        ("train_envs", "a = int(chosen.item())", "a + 1", True),
+        ("env", "n = chosen.item()", "0", False),
+        ("search", "a = chosen.item()", "a", False),
+    ],
+)
+def test_an_environment_has_to_be_told(tmp_path, holder, read, told, for_environment):
+    code = STEPPED.format(holder=holder, read=read, told=told)
+    said = advice(tmp_path, code, "host-read")
+    assert said.startswith("the environment is on the host") is for_environment
+
+
+def test_an_environment_is_known_by_how_it_is_made(tmp_path):
+    code = STEPPED.format(holder="world", read="a = 0", told="chosen.cpu()")
+    assert advice(tmp_path, code, "host-read").startswith("keep chosen on the device")
+    made = code.replace(
+        "seen = world.reset()", "world = gymnasium.make('CartPole-v1')\n    seen = 0"
+    )
+    assert advice(tmp_path / "made", made, "host-read").startswith("the environment is on the host")
+
+
+def test_an_environment_is_told_through_a_method(tmp_path):
+    code = (
+        "import torch\nclass Trainer:\n    def __init__(self, env, agent: torch.nn.Module, opt):\n"
+        "        self.env, self.agent, self.opt = env, agent, opt\n"
+        "    def act(self, seen):\n        return self.agent(torch.as_tensor(seen)).cpu().numpy()\n"
+        "    def train(self, seen):\n        for _ in range(8):\n"
+        "            seen, gained = self.env.step(self.act(seen))\n"
+        "            self.agent(seen).sum().backward()\n            self.opt.step()\n"
+    )
+    assert advice(tmp_path, code, "host-read").startswith("the environment is on the host")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import on_host, uses_arrays, uses_torch
+from neuronport.detectors.control._environments import steps_environment
 from neuronport.detectors.control._waits import LIKELY, POSSIBLE, reached, tensor
 from neuronport.findings import Confidence, Verdict
 from neuronport.readers.python.facts import Event, Span
@@ -47,6 +48,11 @@ def _instead(event: Event, view: ModuleView) -> str:
     """What to write instead; empty: as the rule says, of a loss that is added up."""
     value = event.value if event.kind == "method" else (event.args or (None,))[0]
     name = view.text(value, whole=True)
+    if steps_environment(event, view):
+        return (
+            "the environment is on the host and needs it in every step: step several at once, with "
+            "one array for all, and keep what only the model needs on the device"
+        )
     if "loss" in name.lower():
         return ""
     if len(name) > _LONG or "…" in name:
