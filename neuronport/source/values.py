@@ -336,10 +336,10 @@ class Resolver:
 
     def _argument(self, function: Function, param: Any, call: Any) -> Value:
         """What a call passes for a parameter of the callee."""
-        return self._given(call[2], call[3], param[2], self._position(function, param[2]))
+        return self._given(call[2], call[3], param[2], self.position(function, param[2]))
 
     @staticmethod
-    def _position(function: Function, name: str) -> int:
+    def position(function: Function, name: str) -> int:
         """Where a call may pass a parameter without naming it; -1: nowhere."""
         names = [p[0] for p in function.params if p[3] == "pos"]
         if function.owner and names:
@@ -391,7 +391,7 @@ class Resolver:
         names = [value[1]]
         if function.owner and value[1].endswith(".__init__"):
             names.append(function.owner)
-        position = self._position(function, value[2])
+        position = self.position(function, value[2])
         for name in names:
             for call in self.index.callers(name, MAX_CALLERS):
                 yield call, self._given(call.args, call.kwargs, value[2], position)

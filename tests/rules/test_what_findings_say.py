@@ -548,3 +548,42 @@ def test_what_is_stopped_for_is_said_once(tmp_path: Path) -> None:
     code = "import torch\ndef f(a, b):\n    assert a.is_cuda and b.is_cuda\n"
     assert found(tmp_path, code, "cuda-required")
     assert not found(tmp_path, code, "api/torch.Tensor.is_cuda")
+
+
+OVERRIDDEN = "import torch\ndef make(n, device='cuda'):\n    return torch.zeros(n, device=device)\n"
+
+
+@pytest.mark.parametrize(
+    ("calls", "confidence"),
+    [
+        ("", "certain"),
+        ("make(1, device=d)\nmake(2, 'cpu')\n", "likely"),
+        ("make(1, device=d)\nmake(2)\n", "certain"),
+        ("make(1, **options)\n", "certain"),
+        ("make(*sizes, d)\n", "certain"),
+    ],
+)
+def test_a_default_that_every_call_overrides_is_less_sure(
+    tmp_path: Path, calls: str, confidence: str
+) -> None:
+    code = OVERRIDDEN + calls
+    (finding,) = found(tmp_path, code, "cuda-default-device")
+    assert finding.confidence.value == confidence
+    assert ("known call" in finding.message) is (confidence == "likely")
+
+
+def test_a_default_of_what_only_its_module_calls_is_hardly_taken(tmp_path: Path) -> None:
+    files = {
+        "a.py": "import torch\ndef _make(device='cuda'):\n    return torch.zeros(1, device=device)\n_make(d)\n",
+        "b.py": "import torch\nclass M:\n    def __init__(self, device='cuda'):\n        self.d = device\n",
+        "c.py": "from b import M\nM(device=d)\n",
+        "d.py": "from dataclasses import dataclass\n@dataclass\nclass C:\n    device: str = 'cuda'\n",
+        "e.py": "from d import C\nC(device='cpu')\n",
+    }
+    part = judge_files(tmp_path, files)
+    rows = [f for f in part.findings if f.rule == "cuda-default-device"]
+    assert {f.location.path: f.confidence.value for f in rows} == {
+        "a.py": "possible",
+        "b.py": "likely",
+        "d.py": "likely",
+    }
