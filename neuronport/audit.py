@@ -23,6 +23,7 @@ from neuronport.audit_cache.store import Damaged, Store
 from neuronport.findings import Finding, NotLookedAt, Role, fingerprinted
 from neuronport.readers.python.evaluate import read_module
 from neuronport.readers.python.facts import Interest, ModuleFacts, module_id
+from neuronport.readers.python.located import may_locate
 from neuronport.rulebook.interest import interest as interest_of
 from neuronport.rulebook.judge import Judge
 from neuronport.rulebook.load import rulebook
@@ -247,6 +248,7 @@ class PythonAuditor:
                 lines=lines,
                 interest=self.interest,
                 tree_roots=self.heads,
+                locates=may_locate(text),
             )
         except RecursionError:
             self._skip(file, "too-deeply-nested", "its expressions are nested too deeply to follow")

@@ -27,6 +27,8 @@ _PLACES_LAST = frozenset(
 )
 _OF_DEVICES = re.compile(r"cuda|gpu|cpu|device|accel|backend|n_?proc|world_size", re.I)
 """In a name: what is kept there chooses where the program runs."""
+_LOADS = ("torch.load", "torch.jit.load")
+_STORES = ("storage", "storages", "s", "store")
 _DIVISIONS = ("%", "//", "/")
 _MAX_DEPTH = 8
 _MAX_LINES = 8
@@ -260,9 +262,14 @@ def _parts(value: tuple[Any, ...]) -> Iterator[Any]:
 def choosing(facts: ModuleFacts) -> frozenset[int]:
     """The guards under which something is placed on a device or a device is named."""
     found: set[int] = set()
+    there: tuple[int, ...] = ()
     for event in facts.events:
         guards = facts.contexts[event.ctx].guards
-        if guards and not found.issuperset(guards) and _chooses(event):
+        if not guards or found.issuperset(guards):
+            continue
+        if event.kind == "str" and is_read_there(event.role):
+            there = event.at[:2]
+        elif _chooses(event) and not (event.name == "torch.device" and _around(event, there)):
             found.update(guards)
     for definition in facts.definitions:
         if definition.guards and "device" in definition.name.lower():
@@ -271,15 +278,20 @@ def choosing(facts: ModuleFacts) -> frozenset[int]:
     return frozenset(i for i in found if facts.guards[i].kind != "raise")
 
 
+def _around(event: Event, place: tuple[int, ...]) -> bool:
+    """Whether a place is inside of a call: that of ``torch.device("cpu")``, after its text."""
+    return event.role == "call" and event.at[:2] <= place < event.at[2:]
+
+
 def _chooses(event: Event) -> bool:
     if event.kind == "str":
         role = event.role
         if role[0] == "compare" or (role[0] == "arg" and role[1] is not None and _asks_cuda(role)):
             return False
         word = event.name.strip().partition(":")[0].lower()
-        return word in _WORDS and not (word == "cpu" and _is_read_there(role))
+        return word in _WORDS and not is_read_there(role)
     if event.kind == "method":
-        return event.name in _MOVES
+        return event.name in _MOVES and not is_storage(event.value)
     if event.kind == "use":
         if event.name.startswith(_PLACES):
             return True
@@ -287,11 +299,20 @@ def _chooses(event: Event) -> bool:
     return False
 
 
-def _is_read_there(role: Any) -> bool:
+def is_read_there(role: Any) -> bool:
     """Where a checkpoint is read, which says nothing of where the model goes then."""
     while role[0] in ("branch", "elem"):
         role = role[1]
-    return role[0] in ("arg", "method") and role[-1] == "map_location"
+    if role[0] == "arg" and role[1] is not None and role[1][0] == "ref" and role[2] == 1:
+        return role[1][1] in _LOADS
+    return bool(role[-1] == "map_location")
+
+
+def is_storage(value: Value) -> bool:
+    """``lambda storage, location: storage.cuda()``: where one of a checkpoint's is read."""
+    return (
+        value is not None and value[0] == "param" and "<lambda" in value[1] and value[2] in _STORES
+    )
 
 
 def _asks_cuda(role: Any) -> bool:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from neuronport.readers.python.facts import Event, Guard, Value
+from neuronport.source.decided import is_storage
 from neuronport.source.view import ModuleView
 
 _MAX_STEPS = 8
@@ -48,6 +49,8 @@ def placed_otherwise(event: Event, guard: Guard, view: ModuleView) -> bool:
     ``model.cuda() if device.type == "cuda" else model.to(device)``."""
     if event.kind != "method" or event.name != "cuda":
         return False
+    if is_storage(event.value):
+        return True  # the other branch reads the checkpoint as well
     moved = view.text(event.value)
     return any(
         other.kind == "method"

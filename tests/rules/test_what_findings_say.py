@@ -587,3 +587,65 @@ def test_a_default_of_what_only_its_module_calls_is_hardly_taken(tmp_path: Path)
         "b.py": "likely",
         "d.py": "likely",
     }
+
+
+PLACED = [
+    "    to = None if torch.cuda.is_available() else 'cpu'\n",
+    "    to = 'cpu'\n    if torch.cuda.is_available():\n        to = 'cuda:0'\n",
+    "    if torch.cuda.is_available():\n        to = None\n    else:\n        to = torch.device('cpu')\n",
+]
+READ = [
+    *PLACED,
+    "    to = None\n    if not torch.cuda.is_available():\n        to = lambda storage, place: storage\n",
+    "    if torch.cuda.is_available():\n        to = lambda storage, place: storage.cuda()\n"
+    "    else:\n        to = 'cpu'\n",
+]
+
+
+@pytest.mark.parametrize("load", ["torch.load(p, map_location=to)", "torch.load(p, to)"])
+@pytest.mark.parametrize("body", READ)
+def test_where_a_checkpoint_is_read_leaves_no_chip_idle(
+    tmp_path: Path, body: str, load: str
+) -> None:
+    code = f"import torch\ndef f(p):\n{body}    return {load}\n"
+    (finding,) = found(tmp_path, code, AVAILABLE)
+    assert finding.verdict.value == "locks-in"
+
+
+@pytest.mark.parametrize("body", PLACED)
+def test_what_is_used_for_something_else_too_chooses_a_device(tmp_path: Path, body: str) -> None:
+    code = f"import torch\ndef f(p, m):\n{body}    m.to(to)\n    return torch.load(p, map_location=to)\n"
+    (finding,) = found(tmp_path, code, AVAILABLE)
+    assert finding.verdict.value == "falls-back"
+
+
+def test_options_of_a_load_say_where_it_reads(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f(p):\n"
+        "    options = {'map_location': None if torch.cuda.is_available() else 'cpu'}\n"
+        "    return torch.load(p, **options)\n"
+    )
+    (finding,) = found(tmp_path, code, AVAILABLE)
+    assert finding.verdict.value == "locks-in"
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        ("    return torch.load(p, map_location={})\n", "locks-in"),
+        ("    return torch.load(p, {})\n", "locks-in"),
+        ("    return torch.load(p, map_location=torch.device({}))\n", "locks-in"),
+        ("    to = {}\n    return torch.load(p, map_location=to)\n", "locks-in"),
+        ("    to = torch.device({})\n    return torch.load(p, to)\n", "locks-in"),
+        ("    to = {}\n    m.to(to)\n    return torch.load(p, map_location=to)\n", "falls-back"),
+        ("    return torch.zeros(1, device={})\n", "falls-back"),
+        ("    return m.to(torch.device({}))\n", "falls-back"),
+    ],
+)
+def test_a_choice_of_where_a_checkpoint_is_read_is_a_note(
+    tmp_path: Path, body: str, verdict: str
+) -> None:
+    choice = "'cuda' if torch.cuda.is_available() else 'cpu'"
+    code = f"import torch\ndef f(p, m):\n{body.format(choice)}"
+    (finding,) = found(tmp_path, code, "cuda-or-cpu-choice")
+    assert finding.verdict.value == verdict

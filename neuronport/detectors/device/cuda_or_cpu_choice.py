@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
-from neuronport.findings import Confidence
+from neuronport.findings import Confidence, Verdict
 from neuronport.readers.python.facts import Event, Value
+from neuronport.source.decided import is_read_there
 from neuronport.source.view import ModuleView
 
 EVENTS = ("ifexp",)
@@ -34,6 +35,15 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             event.span,
             f"CUDA or {other or 'something else'}, by {condition}: Neuron is never chosen",
             Confidence.LIKELY,
+            guarded=False,
+        )
+    elif taken == "cpu" and is_read_there(event.role):
+        yield Hit(
+            event.span,
+            f"{condition} is {truth} on a Neuron host, so this is 'cpu': the checkpoint is read "
+            "there, which holds on Neuron; where the model goes is said elsewhere",
+            Confidence.LIKELY,
+            Verdict.LOCKS_IN,
             guarded=False,
         )
     else:

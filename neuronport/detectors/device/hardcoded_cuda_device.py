@@ -8,6 +8,7 @@ from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
 from neuronport.findings import Confidence, Verdict
 from neuronport.readers.python.facts import Event
+from neuronport.source.decided import is_read_there
 from neuronport.source.view import ModuleView
 
 EVENTS = ("str",)
@@ -50,6 +51,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     verdict = None
     if guard is not None:
         confidence = Confidence.POSSIBLE  # the test that leads here is what has to change
-        if _strings.asks_given(guard.test, view):
-            verdict = Verdict.LOCKS_IN  # another device goes the other way, and stays what it is
+        if _strings.asks_given(guard.test, view) or is_read_there(event.role):
+            # Another device goes the other way, and stays what it is; a checkpoint is read there.
+            verdict = Verdict.LOCKS_IN
     yield Hit(event.span, f"the device is {event.name.strip()!r}, {where}", confidence, verdict)

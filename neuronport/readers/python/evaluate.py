@@ -29,6 +29,7 @@ from neuronport.readers.python.facts import (
     Scope,
     Value,
 )
+from neuronport.readers.python.located import located
 from neuronport.readers.python.scan import searcher
 
 _BUILTINS = frozenset(dir(builtins))
@@ -91,6 +92,10 @@ _LIST: Final = ast.List
 _BINOP: Final = ast.BinOp
 _STARRED: Final = ast.Starred
 _OTHER: Final[tuple[Any, ...]] = ("other",)
+_NONE: Final[frozenset[str]] = frozenset()
+_LOCATION: Final[tuple[Any, ...]] = ("arg", ("ref", "torch.load"), "map_location")
+"""As what stands in the call has it."""
+_SECOND: Final[tuple[Any, ...]] = ("arg", ("ref", "torch.load"), 1)
 _BROAD = frozenset(("Exception", "BaseException"))
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
 _DEVICE = ("ref", "torch.device")
@@ -126,12 +131,16 @@ def read_module(
     lines: int,
     interest: Interest,
     tree_roots: frozenset[str],
+    locates: bool = True,
 ) -> ModuleFacts:
     """The facts of one parsed file.
+
+    ``locates``: whether there may be variables that only say where a checkpoint is read.
 
     Raises RecursionError: expressions are nested too deeply to be followed.
     """
     reader = _Reader(path, module, is_package, lines, interest, tree_roots)
+    reader.locates = locates
     reader.run(tree)
     return reader.facts
 
@@ -206,6 +215,9 @@ class _Reader:
         """Dotted names imported in the ``try`` body being read, when it catches ImportError."""
         self.depth = 0
         """Of what is being read; an error leaves it, and the file, as they are."""
+        self.locates = False
+        self.located: frozenset[str] = _NONE
+        """Of what is being read: variables that only say where a checkpoint is read."""
         self._ctx_key: Any = None
         self._ctx = 0
 
@@ -232,6 +244,10 @@ class _Reader:
     def run(self, tree: ast.Module) -> None:
         self.scopes.append(Scope("", "module", "", 0, -1))
         self.module_env = self.env
+        # Of a module others may read what it calls a device.
+        if self.locates:
+            self.locates, whole = located(tree)
+            self.located = frozenset(name for name in whole if "loc" in name)
         self.body(tree.body)
         self.drain()
         facts = self.facts
@@ -764,6 +780,7 @@ class _Reader:
             self.yields,
             self.globals,
             self.deferred,
+            self.located,
         )
         guards, parent = around
         qualname = dotted[len(self.module) + 1 :]
@@ -793,6 +810,7 @@ class _Reader:
         self.yields = False
         self.globals = frozenset()
         self.deferred = []
+        self.located = located(node)[1] if self.locates else _NONE
         ended = self.body(node.body)
         answers = ("const", True) in self.returns or ("const", False) in self.returns
         if answers and not ended:
@@ -837,6 +855,7 @@ class _Reader:
             self.yields,
             self.globals,
             self.deferred,
+            self.located,
         ) = saved
 
     def class_(self, node: Any) -> bool:
@@ -937,7 +956,7 @@ class _Reader:
         if cls is _NAME:
             if self.in_class_body:
                 return ("field", self.owner, target.id)
-            return ("assign", target.id)
+            return _LOCATION if target.id in self.located else ("assign", target.id)
         if cls is _ATTRIBUTE:
             return ("attr", None, target.attr)
         if cls is _SUBSCRIPT and target.slice.__class__ is _CONSTANT:
@@ -1175,9 +1194,12 @@ class _Reader:
             self.role = _OTHER
             func_value = self.expr(func)
         args: list[Value] = []
-        # The device made for a comparison, or for a question about a CUDA device, is a text there.
+        # The device made for a comparison, for a question about a CUDA device or for where a
+        # checkpoint is read is a text there.
         asked = func_value == _DEVICE and (
-            outer_role[0] == "compare" or (outer_role[0] == "arg" and _is_cuda(outer_role[1]))
+            outer_role[0] == "compare"
+            or (outer_role[0] == "arg" and _is_cuda(outer_role[1]))
+            or _is_location(outer_role)
         )
         typed = func_value in _TYPE_TESTS
         for i, arg in enumerate(node.args):
@@ -1662,6 +1684,12 @@ def _says(value: Value) -> bool:
 
 def _is_cuda(func: Value) -> bool:
     return func is not None and func[0] == "ref" and func[1][:11] == "torch.cuda."
+
+
+def _is_location(role: Any) -> bool:
+    while role[0] == "branch":
+        role = role[1]
+    return bool(role[-1] == "map_location") or role == _SECOND
 
 
 def _asks_cuda(test: Value, depth: int = 0) -> bool:
