@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from neuronport.detectors.device._strings import asks_given
 from neuronport.findings import Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.rulebook.model import Condition, Rulebook, Spec
@@ -117,7 +118,10 @@ def _uses(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
         confidence = _conditions(spec, event, view) if called or event.args else None
         if confidence is not None:
             spoke = True
-            yield Matched(spec, dotted, confidence, False)
+            asked = _asked(spec, event, view)
+            if asked:
+                confidence = weakest(confidence, Confidence.LIKELY)
+            yield Matched(spec, dotted, confidence, False, asked)
     # A row without conditions speaks where none of its variants did.
     if plain and not spoke:
         yield Matched(plain[0], dotted, Confidence.CERTAIN, False)
@@ -241,6 +245,23 @@ def _conditions(spec: Spec, event: Event, view: ModuleView) -> Confidence | None
         elif result is Confidence.LIKELY:
             confidence = weakest(confidence, result)
     return confidence
+
+
+def _asked(spec: Spec, event: Event, view: ModuleView) -> str:
+    """The question about a device given elsewhere by whose answer a condition holds: with another
+    device it does not. Empty: it does not rest on one."""
+    for condition in spec.when:
+        value = view.argument(event, condition.arg, condition.pos)
+        for _ in range(_MAX_CHOICES):
+            if value is None or value[0] != "v":
+                break
+            value = view.facts.definitions[value[1]].value
+        if value is None or value[0] != "if" or not asks_given(value[1], view):
+            continue
+        known, other = view.constant(value[3])
+        if known and isinstance(other, str) and not _one(condition, other):
+            return view.text(value[1])
+    return ""
 
 
 def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confidence | None:

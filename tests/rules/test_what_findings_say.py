@@ -649,3 +649,26 @@ def test_a_choice_of_where_a_checkpoint_is_read_is_a_note(
     code = f"import torch\ndef f(p, m):\n{body.format(choice)}"
     (finding,) = found(tmp_path, code, "cuda-or-cpu-choice")
     assert finding.verdict.value == verdict
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "confidence"),
+    [
+        ("'cuda' if 'cuda' in device else 'cpu'", "locks-in", "likely"),
+        ("'cpu' if flag else 'cuda'", "diverges", "likely"),
+        ("'cuda' if flag else 'cpu'", "diverges", "likely"),
+        ("'cuda'", "diverges", "certain"),
+    ],
+)
+def test_autocast_for_the_device_that_was_given(
+    tmp_path: Path, kind: str, verdict: str, confidence: str
+) -> None:
+    """With another device it is for that one: CUDA's is not the one that Neuron gets."""
+    code = (
+        "import torch\nfrom contextlib import nullcontext\ndevice = 'cuda'\n"
+        f"kind = {kind}\n"
+        "scope = nullcontext() if kind == 'cpu' else torch.amp.autocast(device_type=kind, dtype=t)\n"
+    )
+    (finding,) = found(tmp_path, code, "api/torch.amp.autocast:cuda")
+    assert finding.verdict.value == verdict
+    assert finding.confidence.value == confidence

@@ -159,6 +159,8 @@ def asks_given(test: Value, view: ModuleView, depth: int = 0) -> bool:
         return (_is_cuda(test[3]) and is_device(test[1], view)) or (
             _is_cuda(test[1]) and is_device(test[3], view)
         )
+    if tag == "cmp" and test[2] == "in":
+        return _is_cuda(test[1]) and is_device(test[3], view)
     if tag == "call" and test[1] is not None and test[1][0] == "attr" and test[2]:
         _, base, name = test[1]
         return name == "startswith" and _is_cuda(test[2][0]) and is_device(base, view)
