@@ -199,6 +199,8 @@ def _imports(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
     while head:
         specs = book.imports.get(head)
         if specs:
+            if view.index.module(view.index.localize(head, view.summary)) is not None:
+                return  # the tree is that package, or brings its own
             yield Matched(specs[0], dotted, Confidence.CERTAIN, False)
             return
         head = head.rpartition(".")[0]
@@ -302,7 +304,8 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confid
         # What can be Neuron is not CUDA there.
         choices = [c for c in choices if not (isinstance(c, str) and c.startswith("cuda"))]
     if not any(_one(condition, choice) for choice in choices):
-        return False if complete else None
+        ended = _ended(condition, value, view)
+        return ended if ended is not None else False if complete else None
     for atom in view.follow(value):
         if atom.value is not None and atom.value[0] in ("const", "ref"):
             if not _one(condition, atom.value[1]):
@@ -310,6 +313,73 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confid
         elif atom.value is None or atom.value[0] not in ("list", "tuple"):
             return Confidence.LIKELY
     return True
+
+
+def _ended(condition: Condition, value: Value, view: ModuleView) -> bool | Confidence | None:
+    """Whether a text of which only the end is known fits a condition on how it ends: the name of a
+    file in a folder. ``LIKELY``: it is a pattern for names of files; None: it cannot be known."""
+    if not condition.matches.endswith("$") or condition.matches.startswith("^"):
+        return None
+    found = [text for text in _ends(value, view) if condition.regex().search(text)]
+    if not found:
+        return None
+    return True if any("*" not in text for text in found) else Confidence.LIKELY
+
+
+def _ends(value: Value, view: ModuleView, depth: int = 6) -> Iterator[str]:
+    """The ends of the texts that a value can be or hold, as far as they are written."""
+    for atom in view.follow(value) if depth else ():
+        inner = atom.value
+        if inner is None:
+            continue
+        if inner[0] == "const" and isinstance(inner[1], str):
+            yield inner[1]
+            continue
+        parts: tuple[Value, ...] = ()
+        if inner[0] in ("list", "tuple", "set"):
+            parts = inner[1]
+        elif inner[0] == "fstr":
+            parts = inner[1][-1:]
+        elif inner[0] == "bin":
+            parts = (inner[3],) if inner[1] == "/" else inner[2:] if inner[1] == "+" else ()
+        elif inner[0] == "comp":
+            parts = (inner[2],)
+        elif inner[0] == "elem":
+            parts = (inner[1],)
+        elif inner[0] == "call" and inner[1] is not None:
+            func = inner[1]
+            name = func[2] if func[0] == "attr" else str(func[1]) if func[0] == "ref" else ""
+            name = name.rpartition(".")[2]
+            if name in _TEXTS:
+                parts = inner[2][-1:] if name in _JOINS else inner[2][:1]
+            elif func[0] == "attr" and name in _SAME_TEXT:
+                parts = (func[1],)
+        for part in parts:
+            if part is not None:
+                yield from _ends(part, view, depth - 1)
+
+
+_JOINS = frozenset(("join", "joinpath", "Path", "PurePath", "PosixPath"))
+"""Calls whose result ends as their last argument does."""
+_TEXTS = _JOINS | frozenset(
+    [
+        "str",
+        "abspath",
+        "realpath",
+        "normpath",
+        "relpath",
+        "fspath",
+        "expanduser",
+        "glob",
+        "iglob",
+        "rglob",
+        "sorted",
+        "list",
+        "tuple",
+    ]
+)
+"""Likewise, as the first does."""
+_SAME_TEXT = frozenset(("resolve", "absolute", "as_posix", "expanduser"))
 
 
 def _choices(value: Value, view: ModuleView, depth: int = 3) -> tuple[list[Any], bool]:

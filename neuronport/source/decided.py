@@ -29,6 +29,16 @@ _OF_DEVICES = re.compile(r"cuda|gpu|cpu|device|accel|backend|n_?proc|world_size"
 """In a name: what is kept there chooses where the program runs."""
 _LOADS = ("torch.load", "torch.jit.load")
 _STORES = ("storage", "storages", "s", "store")
+_DESCRIBES = re.compile(
+    r"device_?(name|count|info|prop|cap|mem|stat|util|version|model)|(num|n|count|total)_?\w*devices?$",
+    re.I,
+)
+"""In a name: what is kept there tells of a device, and chooses none."""
+_DEVICE_CLASS = re.compile(r"CUDA|Cuda|GPU|Gpu|CPU|Cpu(?![a-z])")
+"""In the name of a class: the device it is for."""
+_NAMES_ONLY = frozenset(("compare", "key", "index"))
+"""Roles of strings that name a device, and place nothing there."""
+_SWITCHES = frozenset(("autocast", "GradScaler", "is_autocast_enabled", "is_autocast_available"))
 _DIVISIONS = ("%", "//", "/")
 _MAX_DEPTH = 8
 _MAX_LINES = 8
@@ -272,8 +282,10 @@ def choosing(facts: ModuleFacts) -> frozenset[int]:
         elif _chooses(event) and not (event.name == "torch.device" and _around(event, there)):
             found.update(guards)
     for definition in facts.definitions:
-        if definition.guards and "device" in definition.name.lower():
+        name = definition.name
+        if definition.guards and "device" in name.lower() and not _DESCRIBES.search(name):
             found.update(definition.guards)
+    found |= _choosing_classes(facts)
     # What follows after a test that ends the program is not chosen by it.
     return frozenset(i for i in found if facts.guards[i].kind != "raise")
 
@@ -283,10 +295,34 @@ def _around(event: Event, place: tuple[int, ...]) -> bool:
     return event.role == "call" and event.at[:2] <= place < event.at[2:]
 
 
+def _choosing_classes(facts: ModuleFacts) -> set[int]:
+    """The guards under which something of the tree is made or called that is named for one device,
+    and has a sibling named for another: ``DeviceGPU() if … else DeviceCPU()``."""
+    made: dict[str, set[int]] = {}
+    for calls in facts.calls.values():
+        for callee, _args, _kwargs, _line, _loops, guards in calls:
+            if callee is not None and callee[0] == "ref":
+                name = str(callee[1]).rpartition(".")[2]
+                if _DEVICE_CLASS.search(name):
+                    made.setdefault(name, set()).update(guards)
+    families: dict[str, list[str]] = {}
+    for name in made:
+        families.setdefault(_DEVICE_CLASS.sub("", name), []).append(name)
+    return {
+        guard
+        for names in families.values()
+        if len({word.lower() for name in names for word in _DEVICE_CLASS.findall(name)[:1]}) > 1
+        for name in names
+        for guard in made[name]
+    }
+
+
 def _chooses(event: Event) -> bool:
     if event.kind == "str":
         role = event.role
-        if role[0] == "compare" or (role[0] == "arg" and role[1] is not None and _asks_cuda(role)):
+        if role[0] in _NAMES_ONLY:
+            return False
+        if role[0] == "arg" and role[1] is not None and (_asks_cuda(role) or _is_switch(role)):
             return False
         word = event.name.strip().partition(":")[0].lower()
         return word in _WORDS and not is_read_there(role)
@@ -313,6 +349,11 @@ def is_storage(value: Value) -> bool:
     return (
         value is not None and value[0] == "param" and "<lambda" in value[1] and value[2] in _STORES
     )
+
+
+def _is_switch(role: Any) -> bool:
+    """A device for which something is switched on, where the tensors are placed elsewhere."""
+    return bool(role[1][0] == "ref" and role[1][1].rpartition(".")[2] in _SWITCHES)
 
 
 def _asks_cuda(role: Any) -> bool:

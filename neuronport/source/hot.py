@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from neuronport.readers.python.facts import MODULE_BODY, ModuleFacts
+from neuronport.readers.python.facts import MODULE_BODY, Loop, ModuleFacts
 from neuronport.source.index import TreeIndex
 from neuronport.source.kinds import Kinds, table
 from neuronport.source.summary import Summary
@@ -37,6 +37,8 @@ _STEP_METHODS = frozenset(
 )
 _TRAINS = re.compile(r"opt|scaler|trainer|engine|solver|sgd|adam|model|accel|strategy|fabric", re.I)
 """In a name: what it steps is the training of a model."""
+_SEVERAL = re.compile(r"^_?(\w*(optimi[sz]er|optim|scaler|scheduler)s|opts|\w*param_groups)$", re.I)
+"""What holds the optimizers of a program, or the groups of one of them."""
 _GENERATING = re.compile(
     r"generat|sampl|decod|denois|beam_search|greedy|infer|predict|rollout|evaluat|validat", re.I
 )
@@ -49,7 +51,7 @@ def training_loops(facts: ModuleFacts) -> dict[int, str]:
     for event in facts.events:
         if event[0] == "method" and event[3] in METHODS:
             _, _, ctx, name, value, *_ = event
-            loops = [i for i in facts.contexts[ctx].loops if facts.loops[i].kind != "comprehension"]
+            loops = [i for i in facts.contexts[ctx].loops if not _is_aside(facts.loops[i], facts)]
             if loops and name != "zero_grad" and not _is_scheduler(value, facts):
                 if name != "step" or _TRAINS.search(_named(value, facts)):
                     found[loops[-1]] = "training"
@@ -81,6 +83,18 @@ def hot_loops(facts: ModuleFacts) -> dict[int, str]:
 def _innermost(facts: ModuleFacts, loops: tuple[int, ...]) -> int:
     """The innermost loop that is no comprehension; -1: there is none."""
     return next((i for i in reversed(loops) if facts.loops[i].kind != "comprehension"), -1)
+
+
+def _is_aside(loop: Loop, facts: ModuleFacts) -> bool:
+    """Whether a loop says nothing of steps: it goes over the optimizers of one step."""
+    if loop.kind == "comprehension":
+        return True
+    over = loop.over
+    while over is not None and over[0] == "call" and over[2]:
+        over = over[2][0]  # enumerate(…), zip(…)
+    if over is not None and over[0] == "call" and over[1] is not None and over[1][0] == "attr":
+        over = over[1][1]  # .values(), .items()
+    return loop.kind == "for" and bool(_SEVERAL.search(_named(over, facts)))
 
 
 def _is_scheduler(value: object, facts: ModuleFacts) -> bool:

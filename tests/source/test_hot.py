@@ -101,3 +101,14 @@ def test_a_module_that_was_moved_is_the_same(tmp_path):
         "    for x in loader:\n        opt.step()\n        net.norm()\n"
     )
     assert why(tmp_path, code) == "called in the training loop of case.train"
+
+
+@pytest.mark.parametrize("over", ["self.optimizers", "enumerate(optimizers)", "opt.param_groups"])
+def test_a_loop_over_the_optimizers_of_a_step_is_no_training_loop(tmp_path, over):
+    code = (
+        "import torch\ndef step(self, optimizers, opt, logits):\n"
+        f"    for optimizer in {over}:\n        torch.sort(logits)\n        optimizer.step()\n"
+    )
+    assert why(tmp_path, code) == ""
+    epochs = code.replace(over, "loader")
+    assert why(tmp_path, epochs) == "in the training loop of line 3"

@@ -1,0 +1,100 @@
+"""What findings say has to hold where they stand: kinds found wrong by reading other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from neuronport.findings import Finding
+from tests.rules.judging import judge_files
+
+
+def found(folder: Path, code: str, rule: str) -> list[Finding]:
+    part = judge_files(folder, {"case.py": code})
+    return [f for f in part.findings if f.rule == rule]
+
+
+@pytest.mark.parametrize(
+    ("sources", "confidence"),
+    [
+        ("[os.path.join(here, 'k.cpp'), os.path.join(here, 'k.cu')]", "certain"),
+        ("[str(Path(here) / 'k.cu')]", "certain"),
+        ("[f'{here}/k.cpp', f'{here}/k.cu']", "certain"),
+        ("[os.path.join(here, name) for name in ['k.cpp', 'k.cu']]", "certain"),
+        ("['k.cpp'] + [here + '/k.cu']", "certain"),
+        ("sorted(glob.glob(os.path.join(here, '*.cu')))", "likely"),
+        ("[os.path.join(here, 'k.cpp')]", ""),
+        ("[os.path.join('old.cu', name)]", ""),
+        ("[f'{kind}.cu/{name}']", ""),
+        ("glob.glob(here + '/*.cpp')", ""),
+    ],
+)
+def test_a_source_of_an_extension_is_told_by_the_end_of_its_path(
+    tmp_path: Path, sources: str, confidence: str
+) -> None:
+    code = (
+        "import glob, os\nfrom pathlib import Path\nfrom torch.utils.cpp_extension import load\n"
+        f"here = os.path.dirname(__file__)\nm = load('m', sources={sources})\n"
+    )
+    rows = found(tmp_path, code, "api/torch.utils.cpp_extension.load:cu")
+    assert [f.confidence.value for f in rows] == ([confidence] if confidence else [])
+
+
+def test_a_package_is_not_a_library_in_its_own_tree(tmp_path: Path) -> None:
+    own = {
+        "composer/__init__.py": "",
+        "composer/utils/misc.py": "",
+        "examples/run.py": "import composer\nimport composer.utils.misc as misc\n",
+    }
+    part = judge_files(tmp_path / "own", own)
+    assert not [f for f in part.findings if f.rule == "api/composer#import"]
+    uses = {"examples/run.py": "import composer\nimport composer.utils.misc as misc\n"}
+    part = judge_files(tmp_path / "other", uses)
+    assert [f.location.line for f in part.findings if f.rule == "api/composer#import"] == [1, 2]
+
+
+AVAILABLE = "api/torch.cuda.is_available"
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("    return DeviceGPU() if torch.cuda.is_available() else DeviceCPU()\n", "falls-back"),
+        (
+            "    if torch.cuda.is_available():\n        return DeviceGPU()\n    return DeviceCPU()\n",
+            "falls-back",
+        ),
+        ("    return GPUStats() if torch.cuda.is_available() else None\n", "locks-in"),
+        (
+            "    if torch.cuda.is_available():\n        device_name = torch.cuda.get_device_name()\n",
+            "locks-in",
+        ),
+        (
+            "    is_cuda = torch.cuda.is_available()\n    if is_cuda:\n        device_name = a['gpu']\n"
+            "    else:\n        device_name = a['host']\n    return device_name\n",
+            "locks-in",
+        ),
+        (
+            "    if torch.cuda.is_available():\n        s['cuda'] = torch.cuda.get_rng_state()\n",
+            "locks-in",
+        ),
+        (
+            "    if torch.cuda.is_available():\n        with torch.autocast('cuda'):\n            run()\n",
+            "locks-in",
+        ),
+        (
+            "    if torch.cuda.is_available():\n        device = pick()\n    return device\n",
+            "falls-back",
+        ),
+    ],
+)
+def test_only_what_chooses_a_device_leaves_a_chip_idle(
+    tmp_path: Path, code: str, verdict: str
+) -> None:
+    head = (
+        "import torch\nclass DeviceGPU:\n    pass\nclass DeviceCPU:\n    pass\n"
+        "class GPUStats:\n    pass\ndef f(a, s):\n"
+    )
+    (finding,) = found(tmp_path, head + code, AVAILABLE)
+    assert finding.verdict.value == verdict
