@@ -15,7 +15,6 @@ from neuronport.findings import (
     DECIDES,
     Confidence,
     Context,
-    EvidenceKind,
     Finding,
     Location,
     Related,
@@ -28,7 +27,7 @@ from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Span, Val
 from neuronport.rulebook import words
 from neuronport.rulebook.listeners import Listeners
 from neuronport.rulebook.match import Matched, matches, may_match
-from neuronport.rulebook.model import Rulebook, Spec
+from neuronport.rulebook.model import WEAK, Rulebook, Spec
 from neuronport.source import decided, places
 from neuronport.source.decided import Decided
 from neuronport.source.hot import SELDOM
@@ -41,7 +40,6 @@ from neuronport.targets import Target
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _INDENT = re.compile(r"\s*")
-_WEAK = frozenset((EvidenceKind.INFERRED, EvidenceKind.REPORTED))
 _COSTS = frozenset(("control", "operators", "shapes", "slowness"))
 _COSTLY = frozenset(("int64-gather",))
 """What costs time where it runs every step: a test runs once, and mostly on the CPU."""
@@ -118,6 +116,8 @@ class Judge:
             row, heard = routed
             if row:
                 for match in matches(event, view, self.book):
+                    if match.spec.whole and event.kind == "use" and _part(match.spec, event, view):
+                        continue
                     self._keep(found, self._row(match, event, view, lines, role))
             if event.kwargs:
                 heard = listeners.by_keyword(event, heard)
@@ -201,7 +201,7 @@ class Judge:
         if match.imported:
             override = Verdict.LOCKS_IN
         elif event.role == "annotation":
-            override = Verdict.LOCKS_IN
+            override = Verdict.BENIGN
             message = f"{match.name} is named as a type only; its uses are judged where they stand"
         elif event.kind == "use" and event.role == "load" and view.compared(event):
             override = Verdict.LOCKS_IN
@@ -235,6 +235,7 @@ class Judge:
             match.imported or event.role == "annotation",
             match.excused,
             unreached,
+            match.member,
         )
 
     def _hit(
@@ -266,6 +267,7 @@ class Judge:
         imported: bool,
         excused: str = "",
         unreached: Related | None = None,
+        member: Spec | None = None,
     ) -> Finding | None:
         if event.kind == "use" and event.value is not None:
             # It is the program's own, where the import does not work.
@@ -275,7 +277,7 @@ class Judge:
         nowhere = (
             unreached is not None or placed or (guard is not None and guard.kind == "decorator")
         )
-        by_target = self._verdicts(spec, hit, role, skipped, imported, nowhere)
+        by_target = self._verdicts(spec, hit, role, skipped, imported, nowhere, member)
         if not by_target:
             return None
         return Finding(
@@ -320,7 +322,14 @@ class Judge:
         return by_target
 
     def _verdicts(
-        self, spec: Spec, hit: Hit, role: Role, skipped: bool, imported: bool, nowhere: bool
+        self,
+        spec: Spec,
+        hit: Hit,
+        role: Role,
+        skipped: bool,
+        imported: bool,
+        nowhere: bool,
+        member: Spec | None,
     ) -> Mapping[str, TargetVerdict]:
         """The verdicts of a rule, the same for all findings of which nothing else is known: what is
         one object is sent and written once."""
@@ -335,19 +344,27 @@ class Judge:
             skipped,
             imported,
             nowhere,
+            member.id if member is not None else "",
         )
         by_target = self._judged.get(key)
         if by_target is None:
             if hit.answer is not None:
                 by_target = self._answers(spec, hit, hit.answer, role)
             else:
-                by_target = self._looked_up(spec, hit, role, skipped, imported, nowhere)
+                by_target = self._looked_up(spec, hit, role, skipped, imported, nowhere, member)
             if hit.answer is None or hit.asks:
                 self._judged[key] = by_target
         return by_target
 
     def _looked_up(
-        self, spec: Spec, hit: Hit, role: Role, skipped: bool, imported: bool, nowhere: bool
+        self,
+        spec: Spec,
+        hit: Hit,
+        role: Role,
+        skipped: bool,
+        imported: bool,
+        nowhere: bool,
+        member: Spec | None,
     ) -> Mapping[str, TargetVerdict]:
         by_target: dict[str, TargetVerdict] = {}
         for target in self._spoken_of(hit):
@@ -362,12 +379,16 @@ class Judge:
             if nowhere and not verdict.is_reference:
                 verdict = Verdict.LOCKS_IN  # a test that is skipped does not run on the CPU either
             evidence = spec.evidence_for(target.path)
-            by_target[str(target)] = TargetVerdict(
-                verdict,
-                self._confidence(spec, hit.confidence, evidence, role),
-                evidence,
-                hit.replacement or spec.replacement.get(target.path, ""),
-            )
+            sure = self._confidence(spec, hit.confidence, evidence, role)
+            advice = hit.replacement or spec.replacement.get(target.path, "")
+            if hit.verdict is Verdict.BENIGN:
+                advice = ""
+            elif member is not None:
+                # The import fails, or does not, as that of the package; what to write is its own.
+                advice = member.replacement.get(target.path, advice)
+                more = member.evidence_for(target.path)
+                evidence = (*evidence, *(e for e in more if e not in evidence))
+            by_target[str(target)] = TargetVerdict(verdict, sure, evidence, advice)
         return by_target
 
     @staticmethod
@@ -375,8 +396,19 @@ class Judge:
         spec: Spec, understood: Confidence, evidence: Iterable[object], role: Role
     ) -> Confidence:
         kinds = {getattr(e, "kind", None) for e in evidence}
-        cap = Confidence.LIKELY if kinds and kinds <= _WEAK else Confidence.CERTAIN
+        weak = (kinds and kinds <= WEAK) or spec.rests_on_inference
+        cap = Confidence.LIKELY if weak else Confidence.CERTAIN
         return weakest(spec.confidence, understood, cap, _ceiling(spec, role))
+
+
+def _part(spec: Spec, event: Event, view: ModuleView) -> bool:
+    """Whether a use is inside a function that is judged as a whole, at its decorator."""
+    for guard in view.guards(event):
+        if guard.kind == "decorator" and guard.test is not None:
+            test = guard.test
+            if view.name(test[1] if test[0] == "call" else test) in spec.whole:
+                return True
+    return False
 
 
 def _every_step(event: Event, view: ModuleView) -> bool:

@@ -414,6 +414,7 @@ def _table(raw: dict[str, Any], file: str) -> Iterator[Spec]:
             unknown=row.get("unknown", ""),
             distinctive=row.get("distinctive", False),
             note=row.get("note", ""),
+            whole=tuple(raw.get("whole", ())),
             answer=row.get("answer", ""),
             ways=tuple(row.get("ways", raw.get("ways", ()))),
         )

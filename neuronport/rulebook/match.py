@@ -28,7 +28,7 @@ CLASS_KINDS = {
 class Matched:
     """A row that speaks at an event."""
 
-    __slots__ = ("confidence", "excused", "imported", "name", "spec")
+    __slots__ = ("confidence", "excused", "imported", "member", "name", "spec")
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class Matched:
         confidence: Confidence,
         imported: bool,
         excused: str = "",
+        member: Spec | None = None,
     ) -> None:
         self.spec = spec
         self.name = name
@@ -46,6 +47,8 @@ class Matched:
         """The name is only imported here; its uses are judged where they are."""
         self.excused = excused
         """Why nothing fails here although the verdict says so; empty: it does."""
+        self.member = member
+        """The row of what is imported from a package, where the package's row speaks."""
 
 
 _MAX_CHOICES = 8
@@ -201,7 +204,8 @@ def _imports(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
         if specs:
             if view.index.module(view.index.localize(head, view.summary)) is not None:
                 return  # the tree is that package, or brings its own
-            yield Matched(specs[0], dotted, Confidence.CERTAIN, False)
+            member = _member(dotted, book) if event.role == "name" and head != dotted else None
+            yield Matched(specs[0], dotted, Confidence.CERTAIN, False, member=member)
             return
         head = head.rpartition(".")[0]
     if event.role == "name" and event.name == dotted:
@@ -209,6 +213,11 @@ def _imports(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
             if not spec.when and spec.on != "call":
                 yield Matched(spec, dotted, Confidence.CERTAIN, True)
                 return
+
+
+def _member(dotted: str, book: Rulebook) -> Spec | None:
+    """The row of a name itself, whatever it is called with."""
+    return next((spec for spec in book.exact.get(dotted, ()) if not spec.when), None)
 
 
 def _outside(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:

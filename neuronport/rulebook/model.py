@@ -59,6 +59,10 @@ class Condition:
         return re.compile(self.matches)
 
 
+WEAK = frozenset((EvidenceKind.INFERRED, EvidenceKind.REPORTED))
+"""Evidence that alone makes nothing certain."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fixture:
     code: str
@@ -99,6 +103,9 @@ class Spec:
     unknown: str = ""
     distinctive: bool = False
     note: str = ""
+    whole: tuple[str, ...] = ()
+    """Decorators of functions that are judged where they are decorated: uses inside say nothing
+    more."""
     answer: str = ""
     """A question about the host: what it answers on a Neuron host. The verdict is that of a choice of
     device; what the answer decides elsewhere is told apart."""
@@ -123,6 +130,19 @@ class Spec:
         if VERDICT_ORDER[verdict] < VERDICT_ORDER[Verdict.LOCKS_IN]:
             return Verdict.LOCKS_IN
         return verdict
+
+    @property
+    def rests_on_inference(self) -> bool:
+        """Of a package's row: whether both paths get one verdict for one reason that nobody wrote
+        down or measured. What else is cited for one of them makes it no surer there."""
+        if not self.name or self.name.startswith("torch.") or len(self.verdicts) < 2:
+            return False
+        if len(set(self.verdicts.values())) > 1:
+            return False
+        shared = [e for e in self.evidence if not e.path]
+        if not shared or not all(e.kind in WEAK for e in shared):
+            return False
+        return any(all(e.kind in WEAK for e in self.evidence_for(p)) for p in self.verdicts)
 
     def evidence_for(self, path: str) -> tuple[Evidence, ...]:
         return tuple(e for e in self.evidence if e.path in ("", path))

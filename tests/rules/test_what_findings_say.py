@@ -311,9 +311,44 @@ def test_a_device_under_a_test_for_cuda_is_not_what_has_to_change(tmp_path: Path
     ],
 )
 def test_a_class_named_as_a_type_is_not_used(tmp_path: Path, code: str) -> None:
-    (finding,) = found(tmp_path, code, "api/bitsandbytes.nn.Linear4bit")
-    assert finding.verdict.value == "locks-in"
-    assert "as a type only" in finding.message
+    part = judge_files(tmp_path, {"case.py": code})
+    (mention,) = (f for f in part.references if f.rule == "api/bitsandbytes.nn.Linear4bit")
+    assert mention.verdict.value == "benign"
+    assert "as a type only" in mention.message
+    assert not any(v.replacement for v in mention.by_target.values())
+
+
+def test_a_kernel_is_one_finding(tmp_path: Path) -> None:
+    code = (
+        "import triton\nimport triton.language as tl\n"
+        "@triton.autotune(configs=[triton.Config({}, num_warps=4)], key=['n'])\n"
+        "@triton.jit\ndef kernel(p, n: tl.constexpr):\n"
+        "    x = tl.load(p + tl.arange(0, n))\n    tl.store(p, x)\n"
+        "def plain(p):\n    return tl.load(p)\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code})
+    places = [(f.rule, f.location.line) for f in part.findings if "#import" not in f.rule]
+    assert sorted(places) == [
+        ("api/triton.autotune", 3),
+        ("api/triton.jit", 4),
+        ("api/triton.language.load", 9),
+    ]
+
+
+def test_what_is_imported_has_the_advice_of_its_own_row(tmp_path: Path) -> None:
+    code = "from xformers.ops import SwiGLU, memory_efficient_attention, unbind\n"
+    advice = {
+        f.message.partition(":")[0]: next(iter(f.by_target.values())).replacement
+        for f in found(tmp_path, code, "api/xformers#import")
+    }
+    assert "unbind" in advice["imports xformers.ops.unbind"]
+    assert "scaled_dot_product" not in advice["imports xformers.ops.SwiGLU"]
+    assert "scaled_dot_product" in advice["imports xformers.ops.memory_efficient_attention"]
+
+
+def test_one_reason_makes_both_paths_equally_sure(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, "from apex import amp\n", "api/apex#import")
+    assert {v.confidence for v in finding.by_target.values()} == {Confidence.LIKELY}
 
 
 def test_setting_an_attribute_named_cuda_moves_nothing(tmp_path: Path) -> None:
