@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 
 from neuronport.readers.python.facts import MODULE_BODY, Loop, ModuleFacts
-from neuronport.source.index import TreeIndex
+from neuronport.source.index import Call, TreeIndex
 from neuronport.source.kinds import Kinds, table
+from neuronport.source.once import by_name
 from neuronport.source.summary import Summary
 
 METHODS = frozenset(("backward", "step", "zero_grad", "manual_backward"))
@@ -170,25 +171,44 @@ class Hot:
 
     def _function(self, dotted: str) -> str:
         seen = {dotted}
-        pending = [(dotted, 0)]
-        while pending:
-            name, hops = pending.pop(0)
+        pending = [(dotted, 0, "")]
+        later: list[tuple[str, int, str]] = []
+        """Who calls it the first time only: asked when nobody else is left."""
+        while pending or later:
+            name, hops, often = (pending or later).pop(0)
+            if often:
+                if name in seen:
+                    continue
+                seen.add(name)
             reason = self._is_root(name)
             if reason:
-                return reason if hops == 0 else f"called from {_short(name)}, {reason}"
+                if hops == 0:
+                    return reason
+                return f"called from {_short(name)}{often or f', {reason}'}"
             if hops >= _MAX_HOPS:
                 continue
             for call in self.index.callers(name):
+                first = self._first(call)
                 if call.in_hot_loop:
                     word = call.in_hot_loop.rstrip("?")
-                    often = "" if word == call.in_hot_loop else SELDOM
+                    if first or word != call.in_hot_loop:
+                        often = SELDOM
                     if word == "generation":
                         return f"called in the loop of {_short(call.caller)} that runs the model{often}"
                     return f"called in the {word} loop of {_short(call.caller)}{often}"
-                if call.caller not in seen and len(seen) < 200 and not _is_body(call.caller):
+                if call.caller in seen or len(seen) >= 200 or _is_body(call.caller):
+                    continue
+                if first or often:
+                    later.append((call.caller, hops + 1, SELDOM))
+                else:
                     seen.add(call.caller)
-                    pending.append((call.caller, hops + 1))
+                    pending.append((call.caller, hops + 1, ""))
         return ""
+
+    def _first(self, call: Call) -> bool:
+        """Whether a call is made the first time only, as far as its conditions say so."""
+        caller = self.index.module(call.module) if call.guards else None
+        return caller is not None and any(by_name(caller.guards[i]) for i in call.guards)
 
     def _is_root(self, dotted: str) -> str:
         owner, _, name = dotted.rpartition(".")

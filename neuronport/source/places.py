@@ -7,6 +7,7 @@ from typing import Any
 
 from neuronport.readers.python.facts import Event, Guard, Value
 from neuronport.source.decided import is_storage
+from neuronport.source.once import first_time, kept
 from neuronport.source.view import ModuleView
 
 _MAX_STEPS = 8
@@ -110,12 +111,17 @@ def fills_parameters(event: Event, view: ModuleView) -> bool:
 
 
 def seldom(event: Event, view: ModuleView) -> bool:
-    """Whether a condition lets the place run only every so many steps, or when somebody asks."""
-    return any(
-        guard.kind == "except"
-        or (guard.kind != "raise" and _rare(guard.test, view, guard.polarity, 0))
-        for guard in view.guards(event)
-    )
+    """Whether a condition lets the place run only every so many steps, the first time, or when
+    somebody asks."""
+    for i in view.ctx(event).guards:
+        guard = view.facts.guards[i]
+        if guard.kind == "except":
+            return True
+        if guard.kind != "raise" and _rare(guard.test, view, guard.polarity, 0):
+            return True
+        if first_time(i, guard, view.once("kept", lambda: kept(view.facts))):
+            return True
+    return False
 
 
 def _rare(test: Value, view: ModuleView, wanted: bool, depth: int) -> bool:

@@ -707,3 +707,38 @@ def test_autocast_for_the_device_that_was_given(
     (finding,) = found(tmp_path, code, "api/torch.amp.autocast:cuda")
     assert finding.verdict.value == verdict
     assert finding.confidence.value == confidence
+
+
+@pytest.mark.parametrize(
+    ("body", "seldom"),
+    [
+        ("if self.ready:\n    return x\nn = {read}\nself.ready = True\n", True),
+        ("if not self.ready:\n    n = {read}\n    self.ready = True\n", True),
+        ("if self.n is not None:\n    return self.n\nself.n = {read}\n", True),
+        ("if self.n is None:\n    y = f(x)\n    self.n = y\n    k = {read}\n", True),
+        ("if self.first and self.training:\n    n = {read}\n    self.first = False\n", True),
+        ("if not hasattr(self, 'n'):\n    self.n = {read}\n", True),
+        ("if self.initialized.item() == 0:\n    n = {read}\n    self.initialized.fill_(1)\n", True),
+        # What is set says nothing of the condition, is set again, or not at all.
+        ("if not self.training:\n    return x\nn = {read}\n", False),
+        ("if self.bias is None:\n    n = {read}\n", False),
+        ("if not self.ready:\n    n = {read}\n    self.ready = False\n", False),
+        ("self.n = None\nif self.n is None:\n    self.n = {read}\n", False),
+        ("if self.ready:\n    return x\nself.other = True\nn = {read}\n", False),
+        ("if self.initialized:\n    n = {read}\n", False),
+        ("if x.ndim < 2:\n    return x\nn = {read}\n", False),
+    ],
+)
+def test_what_happens_the_first_time_only_is_not_every_step(
+    tmp_path: Path, body: str, seldom: bool
+) -> None:
+    lines = body.format(read="x.sum().tolist()").splitlines()
+    code = (
+        "import torch\nclass M(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        + "".join(f"        {line}\n" for line in lines)
+        + "        return x\n"
+    )
+    (row,) = (f for f in found(tmp_path, code, "host-read") if "tolist" in f.message)
+    assert (row.confidence is Confidence.POSSIBLE) is seldom
+    assert row.context.hot is not seldom
+    assert row.message.endswith("but this does not") is seldom

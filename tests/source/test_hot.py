@@ -112,3 +112,38 @@ def test_a_loop_over_the_optimizers_of_a_step_is_no_training_loop(tmp_path, over
     assert why(tmp_path, code) == ""
     epochs = code.replace(over, "loader")
     assert why(tmp_path, epochs) == "in the training loop of line 3"
+
+
+STEP = """\
+import torch
+
+class Net(torch.nn.Module):
+    def prepare(self, x):
+        return torch.sort(x)
+
+    def forward(self, x):
+{body}
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("        self.prepare(x)", "called from Net.forward, forward runs every step"),
+        (
+            "        if not self.initialized:\n            self.prepare(x)",
+            "called from Net.forward, though not in every step",
+        ),
+        (
+            "        if not self.initialized:\n            self.prepare(x)\n        self.prepare(x)",
+            "called from Net.forward, forward runs every step",
+        ),
+        (
+            "        if self.initialized:\n            self.prepare(x)",
+            "called from Net.forward, forward runs every step",
+        ),
+    ],
+)
+def test_what_is_called_the_first_time_only_is_seldom(tmp_path, body, says):
+    assert why(tmp_path, STEP.format(body=body)) == says

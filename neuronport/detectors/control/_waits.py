@@ -97,5 +97,6 @@ def reached(
     if hot.endswith(SELDOM):
         return POSSIBLE, hot
     if places.seldom(event, view):
-        return POSSIBLE, f"{hot}{SELDOM}"
+        every = hot.endswith("runs every step")
+        return POSSIBLE, f"{hot}, but this does not" if every else f"{hot}{SELDOM}"
     return sure, hot

@@ -1002,6 +1002,17 @@ class _Reader:
                         )
                     )
                     value = ("v", len(self.defs) - 1)
+                elif self.guards:
+                    # Under which conditions is asked of it as well.
+                    held = (
+                        value,
+                        target.lineno,
+                        "self." + target.attr,
+                        None,
+                        self.scope,
+                        self.guards,
+                    )
+                    self.defs.append(held)
                 self.attribute(base[1], target.attr, value)
             if base is not None and base[0] == "ref":
                 dotted = f"{base[1]}.{target.attr}"
