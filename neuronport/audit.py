@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from neuronport.audit_cache.memory import Head, Judged, Memory
 from neuronport.audit_cache.store import Damaged, Store
+from neuronport.audit_cache.together import Together
 from neuronport.findings import Finding, NotLookedAt, Role, fingerprinted
 from neuronport.readers.python.evaluate import read_module
 from neuronport.readers.python.facts import Interest, ModuleFacts, module_id
@@ -173,6 +174,7 @@ class PythonAuditor:
         self._recalled: dict[str, bytes] = {}
         self._made: tuple[Tree, TreeIndex] | None = None
         self.memory: Memory | None = None
+        self.together = Together(self._by_path if store is not None else ())
         if store is not None:
             self.memory = Memory(
                 store, self.modules, self.heads, self.interest, self.book.digest, self.targets
@@ -293,16 +295,24 @@ class PythonAuditor:
         index = self._index(tree)
         assert isinstance(index, RecordingIndex)
         rest = []
-        recalled = sorted(self._recalled.items())
-        self.memory.expect_judged([(key, self._by_path[path]) for path, key in recalled])
-        for path, key in recalled:
-            judged = self.memory.judged(key, self._by_path[path], index)
-            if judged is None:
-                rest.append(Rest(path, key, b"", b""))
-                continue
-            self._add(judged, path)
-            progress()
+        groups = [
+            [(p, self._judged_key(self.memory, p)) for p in paths if p in self._recalled]
+            for paths in self.together.groups
+        ]
+        self.memory.expect_judged([[key for _, key in group] for group in groups])
+        for group in groups:
+            held = self.memory.held([key for _, key in group], index)
+            for path, key in group:
+                judged = self.memory.judged(key, self._by_path[path], index, held)
+                if judged is None:
+                    rest.append(Rest(path, self._recalled[path], b"", b""))
+                    continue
+                self._add(judged, path)
+                progress()
         return rest
+
+    def _judged_key(self, memory: Memory, path: str) -> bytes:
+        return memory.judged_key(self._recalled[path], self._by_path[path])
 
     def called_by(self, tree: Tree, part: int, parts: int) -> bytes:
         """Who calls whom in one part of the tree, for ``know_callers``."""
@@ -322,6 +332,11 @@ class PythonAuditor:
         self.part = Part()
         self._made = None
         return self
+
+    def expect(self, paths: Iterable[str]) -> None:
+        """Files that ``judge_all`` will be given, here or in another process."""
+        if self.memory is not None:
+            self.together.expect(frozenset(paths), self._recalled)
 
     def judge_all(self, tree: Tree, progress: Callable[[], None], rest: Iterable[Rest]) -> Part:
         """Judge the files of ``rest``."""
@@ -396,7 +411,8 @@ class PythonAuditor:
         if self.memory is not None and isinstance(index, RecordingIndex):
             key = self._keys[path]
             if lines.data is None or self.memory.key(file, lines.data) == key:
-                self.memory.keep_judged(key, file, judged, index)
+                key = self.memory.judged_key(key, file)
+                self.memory.keep_judged(key, file, judged, index, self.together)
 
     def _add(self, judged: Judged, path: str) -> None:
         self.part.findings += judged.findings
@@ -497,6 +513,7 @@ def audit_serially(
             rest += to_judge(read)
         progress("read")
     rest += auditor.settle(tree, lambda: progress("judge"))
+    auditor.expect(r.path for r in rest)
     part = auditor.judge_all(tree, lambda: progress("judge"), by_path(rest))
     part.sort()
     return part

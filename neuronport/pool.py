@@ -100,6 +100,7 @@ def _audit(
     files = {f.path: f for f in python}
     if _worth_it([files[r.path] for r in rest], jobs):
         return _Pool(python, [], auditor, tree, jobs, progress, store).run(rest)
+    auditor.expect(r.path for r in rest)
     part = auditor.judge_all(tree, lambda: progress("judge"), by_path(rest))
     part.sort()
     return part
@@ -373,6 +374,7 @@ def _work(
         if parts:
             connection.send_bytes(auditor.called_by(tree, part, parts))
         auditor.know_callers(tree, marshal.loads(connection.recv_bytes()))
+        auditor.expect(files[row[0]].path for row in rest)
 
         def from_an_end() -> Iterator[Rest]:
             while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import marshal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,12 +14,14 @@ import neuronport
 from neuronport import __version__, caches
 from neuronport.audit_cache import results
 from neuronport.audit_cache.store import Damaged, Store, digest, digest_of_names
+from neuronport.audit_cache.together import Together
 from neuronport.data import data_folder
 from neuronport.findings import Finding, NotLookedAt, TargetVerdict
 from neuronport.readers.python.facts import FACTS_FORM, Interest
 from neuronport.source.changed import Moved, State, Untraceable
+from neuronport.source.index import Edges
 from neuronport.source.reach import Reach
-from neuronport.source.recording import Edges, Needs, RecordingIndex
+from neuronport.source.recording import Needs, RecordingIndex
 from neuronport.targets import Target
 from neuronport.workspace import Modules, SourceFile
 
@@ -43,6 +45,15 @@ class Judged(NamedTuple):
     suppressed: list[Finding]
     unused: list[tuple[str, int, str]]
     reaches: list[Reach]
+
+
+class Held(NamedTuple):
+    """What was found in some files would be found again."""
+
+    state: bytes
+    """Of the whole tree, when it was found."""
+    moved: Moved | None
+    """Where lines have gone; None: nowhere."""
 
 
 class Memory:
@@ -130,29 +141,52 @@ class Memory:
 
     # ---- whom it calls ------------------------------------------------------------------------------
 
-    def edges(self, key: bytes, index: RecordingIndex) -> Edges | None:
-        known = self._valid(key, "edges", index)
+    def edges(self, keys: Sequence[bytes], index: RecordingIndex) -> list[Edges] | None:
+        """Of modules that lie together."""
+        known = self._valid(digest(*keys), "edges", index)
         return None if known is None else known[0][0]
 
-    def keep_edges(self, key: bytes, rows: Edges, index: RecordingIndex) -> None:
-        self._keep(key, "edges", index, [rows])
+    def keep_edges(self, keys: Sequence[bytes], rows: list[Edges], index: RecordingIndex) -> None:
+        self._keep(digest(*keys), "edges", index, index.all_asked(), [rows])
 
     # ---- what was found in it -----------------------------------------------------------------------
 
     def judged_key(self, key: bytes, file: SourceFile) -> bytes:
         return digest(key, self._judging, str(file.role).encode())
 
-    def expect_judged(self, files: Sequence[tuple[bytes, SourceFile]]) -> None:
-        """What was found in all of these, and whom they call, will be asked for."""
-        self.store.read_ahead([self.judged_key(key, file) for key, file in files], "judged")
-        self.store.read_ahead([key for key, _ in files], "edges")
+    def expect_judged(self, groups: Sequence[Sequence[bytes]]) -> None:
+        """What was found in all of these files will be asked for, by ``judged_key``."""
+        self.store.read_ahead([key for keys in groups for key in keys], "judged")
+        self.store.read_ahead([digest(*keys) for keys in groups], "together")
 
-    def judged(self, key: bytes, file: SourceFile, index: RecordingIndex) -> Judged | None:
-        """What was found in a file, if it would be found again."""
-        known = self._valid(self.judged_key(key, file), "judged", index)
+    def held(self, keys: Sequence[bytes], index: RecordingIndex) -> Held | None:
+        """Whether all holds that was found in files that were judged together; None: perhaps not."""
+        known = self._valid(digest(*keys), "together", index)
         if known is None:
             return None
-        (*found, marks, places), moved = known
+        (state,), moved = known
+        if moved is not None:
+            moved.of_many = True
+        return Held(state, moved)
+
+    def judged(
+        self, key: bytes, file: SourceFile, index: RecordingIndex, held: Held | None
+    ) -> Judged | None:
+        """What was found in a file, by ``judged_key``, if it would be found again."""
+        data = self.store.get(key, "judged")
+        if data is None:
+            return None
+        row = marshal.loads(data)
+        if held is not None and _state(row) == held.state:
+            found = self._found(row[1:], held.moved, file)
+            if found is not None:
+                return found
+        known = self._still_valid(row, key, "judged", index)
+        return None if known is None else self._found(*known, file)
+
+    def _found(self, row: Sequence[Any], moved: Moved | None, file: SourceFile) -> Judged | None:
+        """None: it cannot be told what has become of it."""
+        *found, marks, places = row
         try:
             findings, references, suppressed = (
                 results.thaw(rows, file.path, file.role, self._shared_part) for rows in found
@@ -171,15 +205,26 @@ class Memory:
         )
 
     def keep_judged(
-        self, key: bytes, file: SourceFile, judged: Judged, index: RecordingIndex
+        self,
+        key: bytes,
+        file: SourceFile,
+        judged: Judged,
+        index: RecordingIndex,
+        together: Together,
     ) -> None:
+        """By ``judged_key``, and, if it was the last of those it lies together with, of all these."""
         rows = [
             results.freeze(found, self._share)
             for found in (judged.findings, judged.references, judged.suppressed)
         ]
         unused = [mark[1:] for mark in judged.unused]
         row = [*rows, unused, [tuple(r) for r in judged.reaches]]
-        self._keep(self.judged_key(key, file), "judged", index, row)
+        asked = index.all_asked()
+        self._keep(key, "judged", index, asked, row)
+        whole = together.add(file.path, key, asked)
+        if whole is not None:
+            keys, all_asked = whole
+            self._keep(digest(*keys), "together", index, all_asked, [index.state()])
 
     def _share(self, finding: Finding) -> bytes:
         same = (
@@ -212,10 +257,17 @@ class Memory:
 
     # ---- whether it holds ---------------------------------------------------------------------------
 
-    def _keep(self, key: bytes, kind: str, index: RecordingIndex, rest: Sequence[Any]) -> None:
+    def _keep(
+        self,
+        key: bytes,
+        kind: str,
+        index: RecordingIndex,
+        asked: Iterable[int],
+        rest: Sequence[Any],
+    ) -> None:
         """Keep ``rest`` with all that the index was asked for it. Apart from that, because most runs
         want no more: of which trees it certainly holds, and of which modules."""
-        needs = index.needs()
+        needs = index.needs(asked)
         frozen = marshal.dumps(tuple(needs))
         modules = tuple(part[0] for part in needs.items)
         names = tuple(name for name, _ in needs.callers)
@@ -236,9 +288,12 @@ class Memory:
     ) -> tuple[tuple[Any, ...], Moved | None] | None:
         """What was kept, if all it depended on is as it was, and where lines have gone meanwhile."""
         data = self.store.get(key, kind)
-        if data is None:
-            return None
-        held, *rest = marshal.loads(data)
+        return None if data is None else self._still_valid(marshal.loads(data), key, kind, index)
+
+    def _still_valid(
+        self, row: Sequence[Any], key: bytes, kind: str, index: RecordingIndex
+    ) -> tuple[tuple[Any, ...], Moved | None] | None:
+        held, *rest = row
         shape, state, modules, digest_then, names, callers, needs_digest = held
         same_modules = bool(shape == self._shape_of(index))
         if same_modules and (
@@ -263,6 +318,12 @@ class Memory:
         if not self._shape:
             self._shape = digest(self._importable, digest_of_names(sorted(index.keys)))
         return self._shape
+
+
+def _state(row: Sequence[Any]) -> bytes:
+    """Of the whole tree, when a row was kept."""
+    state: bytes = row[0][1]
+    return state
 
 
 def missed(head: Head, path: str) -> NotLookedAt:

@@ -204,6 +204,8 @@ class Moved:
     """Where lines of changed modules have gone, of the things in them that something rests on."""
 
     def __init__(self) -> None:
+        self.of_many = False
+        """What these things were asked for is not one file."""
         self._lines: dict[str, dict[int, set[int]]] = {}
         self._changes: dict[str, Change] = {}
 
@@ -220,7 +222,7 @@ class Moved:
             return line
         # The first line stands for something whose line is not known, unless something is there.
         found = self._lines[path].get(line, {line} if line == 1 else ())
-        if len(found) != 1:
+        if len(found) != 1 or (self.of_many and line == 1):
             raise Untraceable
         return next(iter(found))
 

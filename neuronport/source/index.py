@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from neuronport.readers.python.facts import Class, Function, Value, module_id
 from neuronport.source.summary import Beside, Summary
@@ -16,8 +16,12 @@ _MAX_BASES = 64
 _T = TypeVar("_T")
 _KEPT_ROWS = 256
 _KEPT_CALLS = 512
+_TOGETHER = 16
+"""Modules whose calls are looked at in one go."""
 MOST_CALLERS = 64
 """No answer says more."""
+Edges: TypeAlias = "list[tuple[int, str]]"
+"""Whom a module calls: position among its calls, name."""
 
 
 class Call(NamedTuple):
@@ -269,9 +273,11 @@ class TreeIndex:
         from 1, and ``know_callers`` takes all of them, in their order."""
         result: dict[str, list[tuple[str, int]]] = {}
         names = sorted(self._names())
-        for name in names[len(names) * (part - 1) // parts : len(names) * part // parts]:
-            for i, callee in self._edges_in(name):
-                result.setdefault(callee, []).append((name, i))
+        groups = [names[i : i + _TOGETHER] for i in range(0, len(names), _TOGETHER)]
+        for group in groups[len(groups) * (part - 1) // parts : len(groups) * part // parts]:
+            for name, edges in zip(group, self._edges_of(group), strict=True):
+                for i, callee in edges:
+                    result.setdefault(callee, []).append((name, i))
         return result
 
     def known_callers(self) -> dict[str, list[tuple[str, int]]] | None:
@@ -285,13 +291,16 @@ class TreeIndex:
             for callee, places in part.items():
                 self._called.setdefault(callee, []).extend(places)
 
-    def _edges_in(self, name: str) -> list[tuple[int, str]]:
-        """Which of the calls in a module are of something in the tree, and of what."""
+    def _edges_of(self, names: Sequence[str]) -> list[Edges]:
+        """Of some modules that lie together: which of their calls are of something in the tree."""
+        return [self._edges_in(name) for name in names]
+
+    def _edges_in(self, name: str) -> Edges:
         frozen = self._calls(name)
         if not frozen:
             return []
         path, called, _ = marshal.loads(frozen)
-        edges: list[tuple[int, str]] = []
+        edges: Edges = []
         importer = Beside(path)
         for name, places in called.items():
             callee = self._called_home(self.canonical(name, importer)) or self._called_home(name)

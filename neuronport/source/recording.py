@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from neuronport.source.changed import Change, Moved, State
-from neuronport.source.index import MOST_CALLERS, Call, TreeIndex
+from neuronport.source.index import MOST_CALLERS, Call, Edges, TreeIndex
 from neuronport.source.summary import Beside, Summary
 from neuronport.source.telling import Item
 from neuronport.source.watched import Watched
@@ -32,8 +32,6 @@ _KINDS = ("item", "split", "local", "callers", "star", "canonical", "ancestors",
 """Of questions; the last three are answered by other questions."""
 Places: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
 """Where something is called: modules, and positions among the calls in each."""
-Edges: TypeAlias = "list[tuple[int, str]]"
-"""Whom a module calls: position among its calls, name."""
 
 
 class Needs(NamedTuple):
@@ -61,9 +59,11 @@ class Kept(Protocol):
 
     def state(self, key: bytes) -> State | None: ...
 
-    def edges(self, key: bytes, index: RecordingIndex) -> Edges | None: ...
+    def edges(self, keys: Sequence[bytes], index: RecordingIndex) -> list[Edges] | None: ...
 
-    def keep_edges(self, key: bytes, rows: Edges, index: RecordingIndex) -> None: ...
+    def keep_edges(
+        self, keys: Sequence[bytes], rows: list[Edges], index: RecordingIndex
+    ) -> None: ...
 
 
 class RecordingIndex(TreeIndex):
@@ -97,7 +97,9 @@ class RecordingIndex(TreeIndex):
         self._called_names: dict[str, int] = {}
         self._behind: dict[int, tuple[int, ...]] = {}
         """What answers that are given again and again depend on."""
-        self._places: dict[str, tuple[Places, bytes]] = {}
+        self._places: dict[str, Places] = {}
+        self._digests: dict[str, bytes] = {}
+        self._called_names_of: dict[str, frozenset[str]] = {}
         self._homes: dict[str, frozenset[str]] = {}
         self._changes: dict[tuple[str, bytes], Change | None] = {}
         self._state = b""
@@ -217,20 +219,21 @@ class RecordingIndex(TreeIndex):
         self._behind[number] = tuple(self.asked)
         self.asked = outer
 
-    def _edges_in(self, name: str) -> Edges:
+    def _edges_of(self, names: Sequence[str]) -> list[Edges]:
         outer = self._aside()
-        rows = self._kept.edges(self.keys[name], self)
+        keys = [self.keys[name] for name in names]
+        rows = self._kept.edges(keys, self)
         if rows is None:
             self.asked = set()
-            rows = super()._edges_in(name)
-            self._kept.keep_edges(self.keys[name], rows, self)
+            rows = super()._edges_of(names)
+            self._kept.keep_edges(keys, rows, self)
         self.asked = outer
         return rows
 
     # ---- what the answers depended on ---------------------------------------------------------------
 
-    def needs(self) -> Needs:
-        """What the answers since ``start`` depended on."""
+    def all_asked(self) -> set[int]:
+        """Since ``start``, with what is behind the answers that were given again."""
         seen = set(self.asked)
         pending = list(seen)
         while pending:
@@ -238,9 +241,13 @@ class RecordingIndex(TreeIndex):
                 if number not in seen:
                     seen.add(number)
                     pending.append(number)
+        return seen
+
+    def needs(self, asked: Iterable[int]) -> Needs:
+        """What the answers to all of that depended on."""
         items: dict[str, list[Item]] = {}
         callers, splits, local, starred = [], [], [], []
-        for number in seen:
+        for number in asked:
             kind, thing = _KINDS[self._kinds[number]], self._questions[number]
             if kind == "item":
                 items.setdefault(thing[0], []).append(thing[1:])
@@ -249,7 +256,7 @@ class RecordingIndex(TreeIndex):
             elif kind == "local":
                 local.append((*thing, self._meaning(*thing)))
             elif kind == "callers":
-                places = self._places_of(thing)[0]
+                places = self._places_of(thing)
                 callers.append((thing, places))
                 for module, _ in places:
                     items.setdefault(module, [])
@@ -275,18 +282,30 @@ class RecordingIndex(TreeIndex):
             known = self._homes[path] = frozenset(home for home in homes if home in self.keys)
         return known
 
-    def _places_of(self, dotted: str) -> tuple[Places, bytes]:
-        """Where something is called, as far as anybody is told, and the digest of that."""
+    def _places_of(self, dotted: str) -> Places:
+        """Where something is called, as far as anybody is told."""
         known = self._places.get(dotted)
         if known is None:
             found: dict[str, list[int]] = {}
             for module, i in self._callers.get(dotted, ())[:MOST_CALLERS]:
                 found.setdefault(module, []).append(i)
-            places = tuple((module, tuple(positions)) for module, positions in found.items())
-            known = self._places[dotted] = (
-                places,
-                hashlib.sha256(marshal.dumps(places, 2)).digest(),
-            )
+            known = tuple((module, tuple(positions)) for module, positions in found.items())
+            self._places[dotted] = known
+        return known
+
+    def _digest_of_places(self, dotted: str) -> bytes:
+        known = self._digests.get(dotted)
+        if known is None:
+            known = hashlib.sha256(marshal.dumps(self._places_of(dotted), 2)).digest()
+            self._digests[dotted] = known
+        return known
+
+    def _called_in(self, module: str) -> frozenset[str]:
+        """All of the tree that a module calls."""
+        known = self._called_names_of.get(module)
+        if known is None:
+            called = (name for name, at in self._callers.items() if any(m == module for m, _ in at))
+            known = self._called_names_of[module] = frozenset(called)
         return known
 
     def head(self, dotted: str) -> str:
@@ -310,7 +329,7 @@ class RecordingIndex(TreeIndex):
 
     def digest_of_callers(self, names: Iterable[str]) -> bytes:
         """Of where these names are called."""
-        return hashlib.sha256(b"".join(self._places_of(name)[1] for name in names)).digest()
+        return hashlib.sha256(b"".join(map(self._digest_of_places, names))).digest()
 
     def same_shape(self, needs: Needs) -> bool:
         """Whether what depended only on which modules there are is still so."""
@@ -330,8 +349,14 @@ class RecordingIndex(TreeIndex):
                     return None
                 changes[module] = change
                 moved.add(change, change.moved(items))
+        # Whom each module calls is found without asking who calls.
+        touched = frozenset[str]()
+        if needs.callers:
+            touched = touched.union(*map(self._called_in, changes))
         for name, then in needs.callers:
-            now = self._places_of(name)[0]
+            now = self._places_of(name)
+            if name not in touched and now == then:
+                continue
             if len(now) != len(then):
                 return None
             for (module, positions), (module_now, positions_now) in zip(then, now, strict=True):

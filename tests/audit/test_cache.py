@@ -403,6 +403,8 @@ def damage(file: Path, how: str) -> None:
         "edges",
         "edges needs",
         "judged needs",
+        "together",
+        "together needs",
         "shared",
         "read",
     ],
@@ -577,3 +579,16 @@ def test_what_is_not_used_is_forgotten(cached: Path, tree: Path, work: Work) -> 
             0,
         )
     connection.close()
+
+
+def test_what_was_found_together_is_not_what_was_found_later(cached: Path, tree: Path) -> None:
+    """One file is judged anew when another is edited, and then that is as it was."""
+    name = "what a function returns"
+    before = {path: path.read_bytes() for path in tree.rglob("*.py")}
+    cold = audit(tree)
+    for seed in range(3):
+        EDITS[name](tree, random.Random(seed))
+        assert audit(tree) == audit(tree, "--no-cache")
+        for path, data in before.items():
+            path.write_bytes(data)
+        assert audit(tree) == cold
