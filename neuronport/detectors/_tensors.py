@@ -4,18 +4,21 @@ sizes, tensors that never leave the host, and how much a place matters."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from neuronport.findings import CONFIDENCE_ORDER, Confidence, weakest
-from neuronport.readers.python.facts import Definition, Event, Value
+from neuronport.findings import CONFIDENCE_ORDER, Confidence, Role, weakest
+from neuronport.readers.python.facts import Definition, Event, Function, Value
 from neuronport.source.hot import SELDOM
+from neuronport.source.summary import Summary
 from neuronport.source.view import ModuleView
+from neuronport.workspace.roles import role_of_path
 
 CERTAIN, LIKELY, POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
 _MAX_DEPTH = 6
-_MAX_HOST_DEPTH = 12
+_MAX_HOST_DEPTH = 48
+_MAX_HOST_STEPS = 200
 
 
 class Call(NamedTuple):
@@ -173,63 +176,255 @@ _FACTORIES = frozenset(
 _LISTS = frozenset(("torch.cat", "torch.stack", "torch.concat", "torch.hstack", "torch.vstack"))
 
 
-def on_host(view: ModuleView, value: Value, depth: int = 0) -> bool | None:
+_PLACED = frozenset(("cuda", "xpu", "npu"))
+_PARTS_OF = frozenset(("T", "mT", "H", "data", "values", "indices", "real", "imag", "grad"))
+"""Attributes of a tensor that lie where it lies."""
+_RUNS = frozenset(("forward", "training_step", "validation_step", "test_step"))
+"""Methods of a model whose tensors are where the model is."""
+_ABSENT = "absent"
+"""Instead of a place: there is no tensor."""
+
+
+def on_host(view: ModuleView, value: Value) -> bool | None:
     """Whether a tensor lies in host memory: True, False, or None where it cannot be told."""
-    if value is None or depth > _MAX_HOST_DEPTH:
+    placed = _lies(view, view.summary, value, 0)
+    return placed if isinstance(placed, bool) else None
+
+
+class _Places:
+    """Where values lie, as far as was asked for; what is None only because it was being asked for
+    already, or too deep, is asked again."""
+
+    __slots__ = ("asked", "known", "left", "unsettled")
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, Value], bool | str | None] = {}
+        self.asked: set[tuple[str, Value]] = set()
+        self.unsettled = 0
+        self.left = 0
+
+
+def _lies(view: ModuleView, module: Summary, value: Value, depth: int) -> bool | str | None:
+    if value is None:
         return None
+    if value[0] == "const":
+        return _ABSENT if value[1] is None else None
+    places = view.once("on host", _Places)
+    if depth == 0:
+        places.left = _MAX_HOST_STEPS
+    key = (module.module, value)
+    if key in places.known:
+        return places.known[key]
+    if key in places.asked or depth > _MAX_HOST_DEPTH or not places.left:
+        places.unsettled += 1
+        return None
+    before = places.unsettled
+    places.asked.add(key)
+    places.left -= 1
+    found = _placed(view, module, value, depth)
+    places.asked.discard(key)
+    if found is not None or places.unsettled == before or depth == 0:
+        places.known[key] = found
+    return found
+
+
+def _agreed(places: Iterable[bool | str | None]) -> bool | str | None:
+    """Where something is that came by one of several ways."""
+    found = set(places)
+    if len(found) > 1:
+        found.discard(_ABSENT)
+    return found.pop() if len(found) == 1 else None
+
+
+def _joined(places: Iterable[bool | str | None]) -> bool | None:
+    """Where the result of an operation is: what it takes is all in one place."""
+    found = set(places)
+    return False if False in found else True if True in found else None
+
+
+def _placed(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | str | None:
     tag = value[0]
     if tag == "v":
-        known: dict[int, bool | None] = view.once("on host", dict)
-        if value[1] not in known:
-            known[value[1]] = None
-            inner = view.summary.definitions[value[1]].value
-            known[value[1]] = on_host(view, inner, depth + 1)
-        return known[value[1]]
-    if tag in ("any", "bool"):
-        items = value[1] if tag == "any" else value[2]
-        answers = {on_host(view, item, depth + 1) for item in items}
-        return answers.pop() if len(answers) == 1 else None
+        return _lies(view, module, module.definitions[value[1]].value, depth + 1)
+    if tag in ("any", "bool", "if"):
+        items = value[1] if tag == "any" else value[2:] if tag == "if" else value[2]
+        return _agreed(_lies(view, module, item, depth + 1) for item in items)
     if tag in ("bin", "cmp"):
         sides = (value[2], value[3]) if tag == "bin" else (value[1], value[3])
-        answers = {on_host(view, side, depth + 1) for side in sides}
-        return True if True in answers else False if False in answers else None
-    if tag in ("item", "neg", "invert", "unpack", "elem"):
-        return on_host(view, value[1], depth + 1)
-    if tag != "call" or value[1] is None:
+        return _joined(
+            _lies(view, module, side, depth + 1)
+            for side in sides
+            if not _single(view, module, side)
+        )
+    if tag in ("neg", "invert"):
+        return _lies(view, module, value[1], depth + 1)
+    if tag in ("item", "unpack", "elem"):
+        # What a function of the tree returns several of is told apart.
+        found = _followed(view, module, value, depth)
+        return _lies(view, module, value[1], depth + 1) if found is None else found
+    if tag == "attr":
+        if value[2] in _PARTS_OF:
+            return _lies(view, module, value[1], depth + 1)
+        return _attribute(view, module, value, depth)
+    if tag == "param":
+        return _parameter(view, module, value, depth)
+    if tag == "call" and value[1] is not None:
+        return _result(view, module, value, depth)
+    return None
+
+
+def _followed(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | str | None:
+    """By what a value is in the functions of the tree that it comes from."""
+    atoms = view.resolver.follow(module, value)
+    if not atoms or any(a.value is None or a.value == value for a in atoms):
         return None
+    return _agreed(_lies(view, atom.module, atom.value, depth + 1) for atom in atoms)
+
+
+def _attribute(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | None:
+    """Parameters of a model are where it is."""
+    found = view.resolver.attribute(value)
+    if not found or any(not _is_parameter(item, owner) for owner, item in found):
+        return None
+    return False
+
+
+def _is_parameter(value: Value, module: Summary) -> bool:
+    value = _held(module, value)
+    return (
+        value is not None
+        and value[0] == "call"
+        and value[1] is not None
+        and str(value[1][-1]).endswith("Parameter")
+    )
+
+
+def _parameter(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | str | None:
+    function = module.functions.get(value[1])
+    if function is None:
+        return None
+    if (
+        function.owner
+        and value[1].rpartition(".")[2] in _RUNS
+        and view.kinds.is_module_class(function.owner)
+    ):
+        return False
+    tested = role_of_path(module.path) is Role.TEST
+    places: set[bool | str | None] = set()
+    for call, passed in view.resolver.passed(function, value):
+        caller = view.index.module(call.module)
+        if caller is not None and role_of_path(caller.path) is Role.TEST and not tested:
+            continue  # a test is on the host; what it tests need not be
+        if passed is None or caller is None:
+            if not _has_default(function, value[2]):
+                return None
+            places.add(_ABSENT)
+        else:
+            places.add(_lies(view, caller, passed, depth + 1))
+        if None in places:
+            return None
+    return _agreed(places)
+
+
+def _has_default(function: Function, name: str) -> bool:
+    return any(p[0] == name and p[1] == ("const", None) for p in function.params)
+
+
+def _single(view: ModuleView, module: Summary, value: Value) -> bool:
+    """Whether something is a number, or may be a tensor of one: it goes with tensors anywhere."""
+    value = _held(module, value)
+    if value is None or value[0] != "call" or value[1] is None or value[1][0] != "ref":
+        return value is not None and value[0] == "const"
+    name = view.index.canonical(value[1][1], module)
+    if name not in ("torch.tensor", "torch.as_tensor", "torch.Tensor") or not value[2]:
+        return False
+    first = _held(module, value[2][0])
+    while first is not None and first[0] == "bin":
+        first = _held(module, first[2])  # ``[0, 0] * 2``
+    return first is None or first[0] not in ("list", "tuple", "comp")
+
+
+def _held(module: Summary, value: Value) -> Value:
+    """What a variable holds."""
+    for _ in range(_MAX_DEPTH):
+        if value is None or value[0] != "v":
+            break
+        value = module.definitions[value[1]].value
+    return value
+
+
+def _to(view: ModuleView, module: Summary, call: Any, depth: int) -> bool | str | None:
+    """Where ``x.to(…)`` lies."""
+    for item in (*call[2], *(v for k, v in call[3] if k == "device")):
+        device = _device(view, module, item, depth)
+        if device is not None:
+            return device
+    first = call[2][0] if call[2] else None
+    kind = view.kinds.of(module, first).kind if first is not None else ""
+    if kind == "dtype" or (not call[2] and all(k == "dtype" for k, _ in call[3])):
+        return _lies(view, module, call[1][1], depth + 1)
+    if kind == "tensor":
+        return _lies(view, module, first, depth + 1)
+    return None
+
+
+def _device(view: ModuleView, module: Summary, value: Value, depth: int) -> bool | None:
+    """Whether a device is the host; of ``x.device``: whether ``x`` lies there."""
+    held = _held(module, value)
+    if (
+        held is not None
+        and held[0] == "attr"
+        and held[2] == "device"
+        and held[1] is not None
+        and held[1][0] != "self"
+    ):
+        found = _lies(view, module, held[1], depth + 1)
+        return found if isinstance(found, bool) else None
+    atoms = view.resolver.follow(module, value)
+    texts = [a.value[1] for a in atoms if a.value is not None and a.value[0] == "const"]
+    if any(isinstance(text, str) for text in texts):
+        return len(texts) == len(atoms) and all(text == "cpu" for text in texts)
+    return False if view.kinds.of(module, value).kind == "device" else None
+
+
+def _result(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | str | None:
+    """Where what a call gives lies."""
     func = value[1]
-    keys = {key for key, _ in value[3]}
     if func[0] == "attr":
         name = func[2]
         if name in ("cpu", "numpy", "tolist"):
             return True
-        if name in ("cuda", "xpu"):
+        if name in _PLACED:
             return False
         if name == "to":
-            for item in (*value[2], *(v for k, v in value[3] if k == "device")):
-                texts = [text for text, _ in view.strings(item)]
-                if texts:
-                    return view.only(item, "cpu")
-                if view.kind(item).kind == "device":
-                    return False
-            if value[2] and view.kind(value[2][0]).kind == "dtype":
-                return on_host(view, func[1], depth + 1)
-            return None
-        return on_host(view, func[1], depth + 1)
-    if func[0] == "ref":
-        name = view.index.canonical(func[1], view.summary)
-        if name in _FACTORIES:
-            if "device" in keys:
-                return any(k == "device" and view.only(v, "cpu") for k, v in value[3])
-            return True
-        if name in _LISTS and value[2]:
-            inner = value[2][0]
-            if inner is not None and inner[0] in ("list", "tuple") and inner[1]:
-                return on_host(view, inner[1][0], depth + 1)
-            return None
-        if name.startswith("torch."):
-            answers = {on_host(view, item, depth + 1) for item in value[2][:3]}
-            return True if True in answers else False if False in answers else None
+            return _to(view, module, value, depth)
+        if func[1] is not None and func[1][0] == "self":
+            if view.resolver.callee(module, func) is not None:
+                return _followed(view, module, value, depth)
+            return False if view.kinds.of(module, func).kind == "module" else None
+        if view.kinds.of(module, func[1]).kind == "module":
+            return False if name in ("forward", "__call__") else None
+        if view.kinds.of(module, func).kind == "module":
+            return False
+        return _lies(view, module, func[1], depth + 1)
+    if func[0] != "ref":
+        # What a model gives is where the model is.
+        return False if view.kinds.of(module, func).kind == "module" else None
+    name = view.index.canonical(func[1], module)
+    if name in _FACTORIES:
+        device = next((v for k, v in value[3] if k == "device"), None)
+        if device is None or device == ("const", None):
+            return None if any(k is None for k, _ in value[3]) else True
+        return _device(view, module, device, depth)
+    if name in _LISTS and value[2]:
+        inner = value[2][0]
+        if inner is not None and inner[0] in ("list", "tuple") and inner[1]:
+            return _joined(_lies(view, module, item, depth + 1) for item in inner[1][:3])
+        return None
+    if name[:1] == "@":
+        return _followed(view, module, value, depth)
+    if name.startswith("torch."):
+        return _joined(_lies(view, module, item, depth + 1) for item in value[2][:3])
     return None
 
 

@@ -98,3 +98,59 @@ def test_only_what_chooses_a_device_leaves_a_chip_idle(
     )
     (finding,) = found(tmp_path, head + code, AVAILABLE)
     assert finding.verdict.value == verdict
+
+
+STEP = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(3))
+    def forward(self, x):
+        {code}
+        return read(y)
+def corners(n, device="cpu"):
+    return torch.eye(n, device=device)
+def padding(m):
+    c = torch.tensor([[1, 2], [3, 4]], device=m.device)
+    left, right = (m @ c.T).ceil().to(torch.int32)
+    return left, right
+def read(y):
+    return y.sum().item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "confidence"),
+    [
+        ("y = x * 2", "likely"),
+        ("y = self.scale.exp()", "certain"),
+        ("y = torch.zeros(3).to(x.device)", "certain"),
+        ("y = torch.zeros(3, device=x.device)", "certain"),
+        ("y = x * torch.tensor(2.0)", "likely"),
+        ("y = torch.zeros(3).cuda()", "certain"),
+        ("y = torch.zeros(3)", ""),
+        ("y = torch.linalg.inv(corners(3))", ""),
+        ("y, _ = padding(corners(3))", ""),
+        ("y = x.cpu() + 1", ""),
+        ("y = torch.from_numpy(load()).float()", ""),
+        ("y = torch.tensor([1, 2] * 2)", ""),
+        ("y = torch.stack(load())", "likely"),
+    ],
+)
+def test_only_what_comes_from_the_device_waits_for_it(
+    tmp_path: Path, code: str, confidence: str
+) -> None:
+    rows = found(tmp_path, STEP.format(code=code), "host-read")
+    rows = [f for f in rows if ".item()" in f.message]
+    assert [f.confidence.value for f in rows] == ([confidence] if confidence else [])
+
+
+def test_where_a_test_keeps_its_tensors_says_nothing_of_the_program(tmp_path: Path) -> None:
+    files = {
+        "loss.py": STEP.format(code="y = x"),
+        "tests/test_loss.py": "import torch\nfrom loss import read\nread(torch.zeros(3))\n",
+    }
+    part = judge_files(tmp_path, files)
+    rows = [f for f in part.findings if f.rule == "host-read" and ".item" in f.message]
+    assert [f.location.path for f in rows] == ["loss.py"]

@@ -38,8 +38,8 @@ def tensor(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
     if known.kind != "tensor" or on_host(view, value):
         return None
     if known.derived:
-        # Made on the host, and something else in some ways to here: by default it may never wait.
-        return LIKELY if _starts_on_host(view, value) else CERTAIN
+        # Only what comes from a model, or was moved to a device, surely lies there.
+        return CERTAIN if on_host(view, value) is False else LIKELY
     if tag == "call" and value[1] is not None and value[1][0] == "attr":
         base = tensor(view, value[1][1], depth + 1)
         if base is not None:
@@ -55,16 +55,6 @@ def tensor(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
         elif inner is not None and inner[0] == "attr":
             return POSSIBLE
     return LIKELY
-
-
-def _starts_on_host(view: ModuleView, value: Value) -> bool:
-    for _ in range(_MAX_DEPTH):
-        if value is None or value[0] != "v":
-            break
-        value = view.summary.definitions[value[1]].value
-    if value is None or value[0] != "any":
-        return False
-    return any(on_host(view, item) for item in value[1])
 
 
 def _plain(value: Value) -> bool:
