@@ -28,7 +28,7 @@ from neuronport.rulebook import words
 from neuronport.rulebook.listeners import Listeners
 from neuronport.rulebook.match import Matched, matches, may_match
 from neuronport.rulebook.model import WEAK, Rulebook, Spec
-from neuronport.source import decided, places
+from neuronport.source import decided, places, seeds
 from neuronport.source.decided import Decided
 from neuronport.source.hot import SELDOM
 from neuronport.source.index import TreeIndex
@@ -44,6 +44,9 @@ _COSTS = frozenset(("control", "operators", "shapes", "slowness"))
 _COSTLY = frozenset(("int64-gather",))
 """What costs time where it runs every step: a test runs once, and mostly on the CPU."""
 
+_REPLACES = frozenset(("store", "del"))
+_SETTINGS = re.compile(r"\.(backends|_?config|settings|options|flags)(\.|$)")
+"""In a dotted name: to assign it is what it is there for."""
 _NOBODY: tuple[bool, tuple[Detector, ...]] = (False, ())
 
 
@@ -96,6 +99,7 @@ class Judge:
         canonical, listeners = self.index.canonical, self._listeners
         route = self._route
         known: dict[str, tuple[bool, tuple[Detector, ...]]] = {}
+        patched: set[int] = set()
         for event in facts.events:
             if event.kind == "use":
                 if event.value is not None and self._never_imported(event.value):
@@ -114,7 +118,7 @@ class Judge:
             else:
                 routed = route(event.kind, event.name)
             row, heard = routed
-            if row:
+            if row and not self._replaced_again(event, view, patched):
                 for match in matches(event, view, self.book):
                     if match.spec.whole and event.kind == "use" and _part(match.spec, event, view):
                         continue
@@ -132,6 +136,16 @@ class Judge:
         findings = [f for f in kept if not f.is_reference]
         references = [f for f in kept if f.is_reference]
         return findings, references
+
+    @staticmethod
+    def _replaced_again(event: Event, view: ModuleView, patched: set[int]) -> bool:
+        """Whether another name is replaced in the same function: one finding says it of all."""
+        if not is_replaced(event):
+            return False
+        scope = view.ctx(event).scope
+        again = scope in patched
+        patched.add(scope)
+        return again
 
     def _never_imported(self, value: Value) -> bool:
         """Whether a name is what the program puts in the place of an import that cannot work."""
@@ -197,8 +211,17 @@ class Judge:
         )
         skipped = skipped or bool(match.excused)
         override = None
+        sure, instead = match.confidence, _read_only(match, event)
         message = _message(spec, match, event, view)
-        if match.imported:
+        if is_replaced(event):
+            override, sure = Verdict.LOCKS_IN, Confidence.POSSIBLE
+            message = f"{match.name} is replaced here: whoever calls it runs what takes its place"
+            instead = "replace it only where that device is used"
+        elif spec.id in seeds.ALSO and seeds.is_seeded(event, view):
+            sure = Confidence.POSSIBLE
+            message = f"{match.name}: torch.manual_seed of the same seed beside it seeds Neuron too"
+            instead = "nothing: torch.manual_seed beside it is enough"
+        elif match.imported:
             override = Verdict.LOCKS_IN
         elif event.role == "annotation":
             override = Verdict.BENIGN
@@ -219,13 +242,7 @@ class Judge:
             override, message = _answered(spec, match, event, view, skipped or stopped)
         return self._finding(
             spec,
-            Hit(
-                event.span,
-                message,
-                match.confidence,
-                override,
-                replacement=_read_only(match, event),
-            ),
+            Hit(event.span, message, sure, override, replacement=instead),
             event,
             view,
             lines,
@@ -277,6 +294,10 @@ class Judge:
         nowhere = (
             unreached is not None or placed or (guard is not None and guard.kind == "decorator")
         )
+        if view.of_other_vendor(guard, unreached):
+            # Neither CUDA's machines nor Neuron's come here.
+            hit = replace(hit, confidence=weakest(hit.confidence, Confidence.POSSIBLE))
+            nowhere = True
         by_target = self._verdicts(spec, hit, role, skipped, imported, nowhere, member)
         if not by_target:
             return None
@@ -409,6 +430,16 @@ def _part(spec: Spec, event: Event, view: ModuleView) -> bool:
             if view.name(test[1] if test[0] == "call" else test) in spec.whole:
                 return True
     return False
+
+
+def is_replaced(event: Event) -> bool:
+    """Whether a function or a class of a library is replaced by something else."""
+    return (
+        event.kind == "use"
+        and event.role in _REPLACES
+        and _SETTINGS.search(event.name) is None
+        and not (event.args and event.args[0] is not None and event.args[0][0] == "const")
+    )
 
 
 def _every_step(event: Event, view: ModuleView) -> bool:

@@ -112,6 +112,9 @@ def _uses(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
     called = event.role in ("call", "decorator")
     plain: list[Spec] = []
     spoke = False
+    last = dotted.rpartition(".")[2]
+    if last[:2] == "__" and last[-2:] == "__":
+        return  # what Python keeps of every module
     for spec in candidates(dotted, book):
         if spec.on == "call" and not called:
             continue
@@ -141,6 +144,8 @@ def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
     for spec in specs:
         if event.kind == "attr" and (spec.on == "call" or event.role != "load"):
             continue
+        if event.kind == "attr" and view.resolver.attribute(("attr", event.value, event.name)):
+            return  # the program's own class sets it: a flag of that name
         confidence = _receiver(spec, event.value, view)
         if confidence is None:
             continue

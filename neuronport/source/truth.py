@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from neuronport.data import data_folder
 from neuronport.readers.python.facts import Function, Guard, Value
+from neuronport.source.index import Call
 from neuronport.source.processes import processes
 from neuronport.source.summary import Summary
 from neuronport.source.values import MAX_CALLERS, Atom, Resolver
@@ -34,6 +35,19 @@ _DEVICE = re.compile(rf"^({'|'.join(_VENDORS)}|cpu|neuron|xla)(:\d+)?$")
 _OTHER_DEVICE = re.compile(rf"^({'|'.join(_VENDORS)})(:\d+)?$")
 
 
+DEVICE_WORD = re.compile(
+    r"(^|[^a-z])(dev|devs|device|devices|accelerator|map_location|location)([^a-z]|$)|device", re.I
+)
+"""In a name: it holds a device."""
+_OTHER_WORD = re.compile(r"(?<![a-z])(xpu|ipex|mps|npu|mlu|musa|hpu|hip|rocm)(?![a-z])", re.I)
+_CUDA_WORD = re.compile(r"(?<![a-z])(cuda|nvidia|gpus?)(?![a-z])", re.I)
+_NEVER = frozenset(
+    ("is_cuda", "is_xpu", "is_mps", "is_quantized", "is_mkldnn", "is_sparse", "is_sparse_csr")
+)
+"""What no tensor on a Neuron device is: of another device, or of a layout without a kernel there."""
+_LAYOUTS = ("torch.sparse_", "torch._mkldnn")
+
+
 def _is_other(texts: list[Any] | None) -> bool:
     """Whether a text can only be the device of another vendor."""
     return bool(texts) and all(isinstance(t, str) and _OTHER_DEVICE.match(t) for t in texts or ())
@@ -43,7 +57,32 @@ def _is_bool(value: Value) -> bool:
     """Whether a value is True or False and nothing else that counts as one."""
     if value is None:
         return False
-    return value[0] in ("not", "cmp") or (value[0] == "attr" and value[2] == "is_cuda")
+    return value[0] in ("not", "cmp") or (value[0] == "attr" and value[2] in _NEVER)
+
+
+def _is_layout(left: Value, right: Value) -> bool:
+    """``x.layout == torch.sparse_coo``"""
+    return bool(
+        left is not None
+        and left[0] == "attr"
+        and left[2] == "layout"
+        and right is not None
+        and right[0] == "ref"
+        and right[1].startswith(_LAYOUTS)
+    )
+
+
+def _words(module: Summary, value: Any, depth: int) -> Iterator[str]:
+    """The names and texts in a condition."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple) and value and depth < _MAX_DEPTH:
+        if value[0] == "v" and len(value) == 2:
+            yield module.definitions[value[1]].name
+            yield from _words(module, module.definitions[value[1]].value, depth + 1)
+            return
+        for part in value[1:] if isinstance(value[0], str) else value:
+            yield from _words(module, part, depth + 1)
 
 
 _SIZED = frozenset(
@@ -89,6 +128,12 @@ class Truth:
             return self._skips(module, guard.test)
         truth = self.of(module, guard.test)
         return truth is not None and truth is not guard.polarity
+
+    def of_other_vendor(self, module: Summary, guard: Guard) -> bool:
+        """Whether a condition asks for an accelerator that is neither NVIDIA's nor Neuron's, told by
+        the names in it."""
+        words = " ".join(_words(module, guard.test, 0))
+        return bool(_OTHER_WORD.search(words)) and not _CUDA_WORD.search(words)
 
     def _skips(self, module: Summary, value: Value) -> bool:
         if value is None:
@@ -155,7 +200,7 @@ class Truth:
                 return self._of(module, value[2] if test else value[3], depth + 1)
             return self._agree([self._of(module, v, depth + 1) for v in value[2:]])
         if tag == "any":
-            return self._agree([self._of(module, v, depth + 1) for v in value[1]])
+            return self._any(module, value[1], depth)
         if tag == "tried":
             chosen = value[3] if any(self.missing(name) for name in value[1]) else None
             if chosen is not None:
@@ -177,9 +222,9 @@ class Truth:
         if tag == "param":
             return self._param(module, value, depth)
         if tag == "attr":
-            if value[2] == "is_cuda":
-                return False
             values = self.resolver.attribute(value)
+            if value[2] in _NEVER and not values:
+                return False
             if values:
                 return self._agree([self._of(owner, v, depth + 1) for owner, v in values])
             atoms = self.resolver.follow(module, value)
@@ -188,6 +233,27 @@ class Truth:
                 return None
             return self._agree([self._of(a.module, a.value, depth + 1) for a in atoms])
         return None
+
+    def _any(self, module: Summary, values: tuple[Value, ...], depth: int) -> bool | None:
+        """After branches: a literal beside what is computed stands where the question cannot be asked
+        (``except: HAS_XPU = False``), or is what is left where a Neuron host does not come to the
+        other."""
+        parts: list[bool | None] = []
+        literals: list[bool] = []
+        dead = False
+        for value in values:
+            held = module.definitions[value[1]].value if value and value[0] == "v" else value
+            if held is None or held[0] != "const" or not isinstance(held[1], bool):
+                parts.append(self._of(module, value, depth + 1))
+            elif self._dead(module, value):
+                dead = True
+            else:
+                literals.append(held[1])
+        if parts:
+            answer = self._agree(parts)
+        else:
+            answer = literals[0] if dead and literals else None
+        return answer if all(literal is answer for literal in literals) else None
 
     @staticmethod
     def _agree(parts: list[bool | None]) -> bool | None:
@@ -203,7 +269,9 @@ class Truth:
         if len(calls) >= MAX_CALLERS:
             # There may be more, which were not asked.
             return None
-        if any(passed is None or passed[0] == "const" for _, passed in calls):
+        if any(passed is not None and passed[0] == "const" for _, passed in calls):
+            return self._switched_off(function, value, calls)
+        if any(passed is None for _, passed in calls):
             return None
         for call, passed in calls:
             caller = self.resolver.index.module(call.module)
@@ -216,6 +284,31 @@ class Truth:
                 return None
             parts.append(self._of(caller, passed, depth + 1))
         return self._agree(parts)
+
+    def _switched_off(
+        self, function: Function, value: Any, calls: list[tuple[Call, Value]]
+    ) -> bool | None:
+        """False for a switch that is off unless given, and is given as on only where CUDA was asked
+        for: ``if torch.cuda.is_available(): self.check(cuda=True)``."""
+        default = next((p[1] for p in function.params if p[0] == value[2]), None)
+        if default not in (("const", False), ("const", None)):
+            return None
+        asked = False
+        for call, passed in calls:
+            if passed in (("const", False), ("const", None)):
+                continue
+            if passed is None:
+                starred = any(a is not None and a[0] == "starred" for a in call.args)
+                if starred or any(key is None for key, _ in call.kwargs):
+                    return None
+                continue
+            caller = self.resolver.index.module(call.module)
+            if caller is None or passed != ("const", True):
+                return None
+            if not any(self.skipped(caller, caller.guards[i]) for i in call.guards):
+                return None
+            asked = True
+        return False if asked else None
 
     def _name(self, module: Summary, value: Any, depth: int) -> bool | None:
         func = value[1] if value[0] == "call" else value
@@ -409,15 +502,22 @@ class Truth:
         """Whether a value names a device: its type, or something called device."""
         if value is None:
             return False
-        if value[0] == "attr" and value[2] in ("type", "device_type", "device"):
+        if value[0] == "attr" and (value[2] == "type" or DEVICE_WORD.search(value[2])):
             return True
+        if value[0] in ("any", "if"):
+            return any(
+                self._is_device(module, v) for v in (value[1] if value[0] == "any" else value[2:])
+            )
         if value[0] == "call" and value[1] is not None and value[1][0] == "ref":
             name = value[1][1]
             return name == "builtins.str" or "device" in name.rpartition(".")[2].lower()
         if value[0] == "param":
             return "dev" in value[2]
         if value[0] == "v":
-            return "dev" in module.definitions[value[1]].name
+            definition = module.definitions[value[1]]
+            return "dev" in definition.name or (
+                definition.value != value and self._is_device(module, definition.value)
+            )
         if value[0] == "ref":
             return "device" in value[1].rpartition(".")[2].lower()
         return False
@@ -426,6 +526,8 @@ class Truth:
         _, left, op, right = value
         if op in ("is", "is not") and right == ("const", None):
             return self._is_none(module, left, op, depth)
+        if op in ("==", "!=", "is", "is not") and _is_layout(left, right):
+            return op in ("!=", "is not")
         if op in ("==", "!="):
             lefts, rights = self.choices(module, left), self.choices(module, right)
             if lefts is not None and rights is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronport.findings import Related, Role
-from neuronport.readers.python.facts import MODULE_BODY, Value
+from neuronport.readers.python.facts import MODULE_BODY, SCRIPT, Value
 from neuronport.source.index import MOST_CALLERS, Call, TreeIndex
 from neuronport.source.summary import Summary
 from neuronport.source.truth import Truth
@@ -36,6 +36,7 @@ _HARMLESS = frozenset(
 """Decorators that call nothing themselves; others may register what they decorate."""
 
 
+OTHER_VENDOR = "asks for another vendor's accelerator first: there is none on a Neuron host"
 _AGAIN = Related("", 0, "whoever calls this is being asked about")
 
 
@@ -125,19 +126,23 @@ class Callers:
         in it; what tests import is for them alone, others import it where they ask."""
         if not 0 < self.index.times_called(dotted) < MOST_CALLERS:
             return None
-        if path.rpartition("/")[2] == "__init__.py":
-            return None
         test = role_of_path(path) is Role.TEST
         before = self._oldest
         found: Related | None = None
+        own = dotted.removesuffix(MODULE_BODY)
+        package = own.removesuffix(".").rpartition(".")[0]
         for call in self._calls(dotted):
+            if f"{call.module}.".startswith(own) and not call.caller.endswith(SCRIPT):
+                continue  # it is imported already where what is in it runs
             module = self.index.module(call.module)
             if module is None:
                 return None
             if not test and role_of_path(module.path) is Role.TEST:
                 continue
             condition = self._asks(call, module, "imports")
-            if condition is None and not call.caller.endswith(MODULE_BODY):
+            if condition is None and call.module == package:
+                condition = self._function(call.caller, depth + 1)
+            elif condition is None and not call.caller.endswith(MODULE_BODY):
                 condition = self._enclosing(call, depth)
             if condition is None:
                 self._oldest = before
@@ -198,11 +203,10 @@ class Callers:
         for i in call.guards:
             guard = module.guards[i]
             if self.truth.skipped(module, guard):
-                return Related(
-                    module.path,
-                    guard.line,
-                    f"whoever {does} this asks first: this condition does not hold on a Neuron host",
-                )
+                asks = "asks first: this condition does not hold on a Neuron host"
+                if self.truth.of_other_vendor(module, guard):
+                    asks = OTHER_VENDOR
+                return Related(module.path, guard.line, f"whoever {does} this {asks}")
         return None
 
     def _enclosing(self, call: Call, depth: int) -> Related | None:

@@ -13,7 +13,7 @@ from neuronport.source.index import TreeIndex
 from neuronport.source.kinds import UNKNOWN, Kinds, Known
 from neuronport.source.summary import Summary
 from neuronport.source.truth import Truth
-from neuronport.source.unreached import Callers
+from neuronport.source.unreached import OTHER_VENDOR, Callers
 from neuronport.source.usage import tensor_params
 from neuronport.source.values import Atom, Resolver
 from neuronport.targets import Target
@@ -205,6 +205,13 @@ class ModuleView:
                     return found
             scope = info.parent
         return self.callers.unreached(f"{self.facts.module}.{MODULE_BODY}")
+
+    def of_other_vendor(self, guard: Guard | None, unreached: Related | None) -> bool:
+        """Whether what keeps a Neuron host from a place asks for an accelerator that is neither CUDA's
+        nor Neuron's."""
+        if guard is not None:
+            return self.truth.of_other_vendor(self.summary, guard)
+        return unreached is not None and unreached.says.endswith(OTHER_VENDOR)
 
     def compared(self, event: Event) -> bool:
         """Whether a name only stands in a comparison that is tested: ``backend == Backend.NCCL``."""

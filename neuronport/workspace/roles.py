@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from neuronport.findings import Role
 
@@ -19,6 +19,10 @@ FOLDERS: Mapping[str, Role] = {
 """A folder's name, letter case aside → what is below it. ``sample`` is not here: in generative
 models it holds the sampling code."""
 
+_NEEDED = frozenset(("dependencies", "deps"))
+_PROJECT = frozenset(("setup.py", "pyproject.toml"))
+"""What only a project of its own has at its root."""
+
 _STRENGTH = {Role.CODE: 0, Role.EXAMPLE: 1, Role.TEST: 2, Role.VENDORED: 3}
 _TESTED_KINDS = frozenset({"python", "stub", "notebook", "cuda", "cpp", "shell"})
 _TEST_NAME = re.compile(r"(test_.*|.*_test|conftest|tests)\.[^.]+")
@@ -32,6 +36,12 @@ def stronger(one: Role, other: Role) -> Role:
 def role_in_folder(role: Role, folder: str) -> Role:
     """The role of what is in ``folder``, which is in a folder of that role."""
     return stronger(role, FOLDERS.get(folder.lower(), Role.CODE))
+
+
+def is_copy(above: str, names: Set[str]) -> bool:
+    """Whether a folder is the copy of another project: it lies in one called ``dependencies`` and is
+    installed by itself. A program may call a part of its own so."""
+    return above.lower() in _NEEDED and not _PROJECT.isdisjoint(names)
 
 
 def role_of_file(role: Role, name: str, kind: str) -> Role:

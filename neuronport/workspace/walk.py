@@ -35,7 +35,7 @@ from neuronport.workspace.ignoring import (
     repository_root,
 )
 from neuronport.workspace.kinds import LARGE_KINDS, PYTHON_KINDS, READ_KINDS, kind_of, needs_head
-from neuronport.workspace.roles import role_in_folder, role_of_file, submodules
+from neuronport.workspace.roles import is_copy, role_in_folder, role_of_file, submodules
 from neuronport.workspace.tracked import Tracked
 
 _HEAD = 128
@@ -267,6 +267,8 @@ class _Walk:
         folder_name = self._folder_name(prefix)
         if ".gitmodules" in names:
             self._read_gitmodules(prefix)
+        if is_copy(self._folder_name(_prefix(os.path.dirname(folder))), names):
+            inside = replace(inside, role=Role.VENDORED)
         if not self._include_ignored:
             if ".git" in names:  # the patterns of an outer repository do not reach into this one
                 inside = _repository(folder, inside.role)

@@ -412,6 +412,18 @@ def test_submodules_are_vendored(tmp_path: Path) -> None:
     assert roles(look(tmp_path / "libs" / "raster"))["a.py"] is Role.CODE
 
 
+def test_another_project_among_the_dependencies_is_vendored(tmp_path: Path) -> None:
+    grow(tmp_path, {"run/dependencies/Other/setup.py": "", "run/dependencies/Other/o/a.py": ""})
+    grow(tmp_path, {"app/dependencies/auth/a.py": "", "pkg/setup.py": "", "pkg/a.py": ""})
+    assert roles(look(tmp_path)) == {
+        "run/dependencies/Other/setup.py": Role.VENDORED,
+        "run/dependencies/Other/o/a.py": Role.VENDORED,
+        "app/dependencies/auth/a.py": Role.CODE,
+        "pkg/setup.py": Role.CODE,
+        "pkg/a.py": Role.CODE,
+    }
+
+
 def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     workspace = open_workspace(["-"], stdin=b"import torch\n")

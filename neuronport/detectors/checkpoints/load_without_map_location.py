@@ -13,6 +13,7 @@ from neuronport.source.view import ModuleView
 EVENTS = ("use",)
 ONLY = ("load", "load_state_dict_from_url", "load_url")
 METHODS = ("load_state_dict",)
+ROOTS = ("shutil",)
 _LOADERS = {
     "torch.load": 1,
     "torch.jit.load": 1,
@@ -21,6 +22,14 @@ _LOADERS = {
     "torch.utils.model_zoo.load_url": 2,
 }
 _PUBLISHED = frozenset(("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url"))
+_WRITERS = {
+    "torch.save": ("f", 1),
+    "shutil.copy": ("dst", 1),
+    "shutil.copy2": ("dst", 1),
+    "shutil.copyfile": ("dst", 1),
+    "shutil.move": ("dst", 1),
+}
+"""Where the path is of what they write."""
 _WEIGHTS = re.compile(
     r"ckpt|checkpoint|resume|weight|state|pretrain|model|snapshot|\.pth\b|best|optim|restore|blob",
     re.I,
@@ -88,13 +97,16 @@ def _saved_on_cpu(source: Value, view: ModuleView) -> bool:
 
 
 def _saved_here(source: Value, event: Event, view: ModuleView) -> bool:
-    """Whether the same function has written what it reads: on the same host."""
-    scope = view.ctx(event).scope
-    return source is not None and any(
+    """Whether the same function has written what it reads, or copied it there: on the same host."""
+    if source is None:
+        return False
+    scope, path = view.ctx(event).scope, view.text(source)
+    return any(
         other.kind == "use"
-        and other.name == "torch.save"
-        and view.argument(other, "f", 1) == source
-        and view.ctx(other).scope == scope
+        and other.name in _WRITERS
         and other.at[0] < event.at[0]
+        and view.ctx(other).scope == scope
+        and "…" not in path
+        and view.text(view.argument(other, *_WRITERS[other.name])) == path
         for other in view.facts.events
     )

@@ -7,15 +7,12 @@ from typing import Any
 
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Guard, Value
+from neuronport.source.truth import DEVICE_WORD as DEVICE_WORD
 from neuronport.source.view import ModuleView
 
 STRINGS = r"^\s*cuda(:(\d+|\{\}|%[dsi])?)?\s*$"
 """``cuda``, ``cuda:0``, ``f"cuda:{n}"``, ``"cuda:%d"``, ``"cuda:" + …``."""
 DEVICE = re.compile(STRINGS)
-DEVICE_WORD = re.compile(
-    r"(^|[^a-z])(dev|devs|device|devices|accelerator|map_location|location)([^a-z]|$)|device", re.I
-)
-"""In a name: it holds a device."""
 OTHER_DEVICES = frozenset(
     [
         "cpu",

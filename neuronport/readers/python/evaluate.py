@@ -607,6 +607,9 @@ class _Reader:
             self.calls.append((("ref", f"{module}.{MODULE_BODY}"), (), (), line, (), self.guards))
             if self.scope == 0:
                 self.entered.add(key)
+            package = module.rpartition(".")[0]
+            if package and package != "@":
+                self.enter(package, line)  # which is imported before what is in it
 
     def global_(self, node: Any) -> bool:
         self.globals = self.globals | frozenset(node.names)

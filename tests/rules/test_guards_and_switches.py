@@ -1,0 +1,160 @@
+"""What stands under a condition, or behind a switch, is judged by whether a Neuron host comes there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.judging import judge_files
+from tests.rules.test_what_findings_say import found
+
+ON_REQUEST = (
+    "import torch\nclass T:\n    def check(self, cuda=False):\n        x = torch.zeros(2)\n"
+    "        if cuda:\n            x = x.cuda()\n"
+)
+ASKS = "    def check_there(self):\n        if torch.cuda.is_available():\n            self.check(cuda=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "verdict"),
+    [
+        (ASKS, "falls-back"),
+        (
+            ASKS + "    def plain(self):\n        self.check()\n        self.check(cuda=False)\n",
+            "falls-back",
+        ),
+        (ASKS + "    def other(self):\n        self.check(cuda=True)\n", "breaks"),
+        (ASKS + "    def other(self, cuda):\n        self.check(cuda=cuda)\n", "breaks"),
+        (ASKS + "    def other(self, **kw):\n        self.check(**kw)\n", "breaks"),
+        ("", "breaks"),
+    ],
+)
+def test_a_switch_that_is_only_on_where_cuda_was_asked_for(
+    tmp_path: Path, more: str, verdict: str
+) -> None:
+    (finding,) = found(tmp_path, ON_REQUEST + more, "api/torch.Tensor.cuda")
+    assert finding.verdict.value == verdict
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(inputs):\n    kind = inputs[0].device.type\n    x = inputs[0]\n"
+        "    return x.to('cuda') if kind == 'cuda' else x\n",
+        "def f(x, accelerator_kind):\n    if x.accelerator == 'cuda':\n        return x.to('cuda')\n",
+    ],
+)
+def test_what_is_recognised_as_asking_for_cuda_guards_its_branch(tmp_path: Path, code: str) -> None:
+    (finding,) = found(tmp_path, "import torch\n" + code, "hardcoded-cuda-device")
+    assert (finding.verdict.value, finding.confidence.value) == ("locks-in", "possible")
+
+
+FLAG = "import torch\nclass M:\n    def __init__(self, cuda=False):\n        self.is_cuda = cuda\n"
+
+
+def test_a_flag_called_is_cuda_is_no_tensor(tmp_path: Path) -> None:
+    code = (
+        FLAG + "    def f(self, x: torch.Tensor):\n        if self.is_cuda:\n            x.cuda()\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code})
+    assert {f.rule: f.verdict.value for f in part.findings if f.confidence.value != "possible"} == {
+        "api/torch.Tensor.cuda": "breaks"
+    }
+    (tensor,) = found(
+        tmp_path, "import torch\nif torch.ones(1).is_cuda:\n    pass\n", "api/torch.Tensor.is_cuda"
+    )
+    assert tensor.location.line == 2
+
+
+@pytest.mark.parametrize(
+    ("test", "verdict"),
+    [
+        ("x.is_quantized", "locks-in"),
+        ("x.is_sparse", "locks-in"),
+        ("x.layout == torch.sparse_coo", "locks-in"),
+        ("x.layout == torch.strided", "breaks"),
+        ("not x.is_sparse", "breaks"),
+    ],
+)
+def test_a_layout_that_no_tensor_has_on_neuron(tmp_path: Path, test: str, verdict: str) -> None:
+    code = (
+        f"import torch\ndef f(x: torch.Tensor):\n    if {test}:\n        torch.cuda.synchronize()\n"
+    )
+    (finding,) = found(tmp_path, code, "api/torch.cuda.synchronize")
+    assert finding.verdict.value == verdict
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("def f(s):\n    torch.manual_seed(s)\n    torch.cuda.manual_seed_all(s)\n", False),
+        (
+            "def f(s):\n    torch.manual_seed(s)\n    if torch.cuda.is_available():\n        torch.cuda.manual_seed(s)\n",
+            False,
+        ),
+        ("def f(s):\n    torch.manual_seed(1)\n    torch.cuda.manual_seed_all(s)\n", True),
+        (
+            "def f(s):\n    if s:\n        torch.manual_seed(s)\n    torch.cuda.manual_seed_all(s)\n",
+            True,
+        ),
+        ("def f(s):\n    torch.cuda.manual_seed_all(s)\n", True),
+    ],
+)
+def test_a_seed_that_neuron_gets_too(tmp_path: Path, code: str, shown: bool) -> None:
+    part = judge_files(tmp_path, {"case.py": "import torch\n" + code})
+    (finding,) = [f for f in part.findings if "cuda.manual_seed" in f.rule]
+    assert (finding.confidence.value == "certain") is shown
+    assert ("seeds Neuron too" in finding.message) is not shown
+
+
+@pytest.mark.parametrize(
+    ("code", "confidence"),
+    [
+        (
+            "shutil.copy(log.path('last'), log.path('best'))\nmodel.load_state_dict(torch.load(log.path('best')))\n",
+            "possible",
+        ),
+        (
+            "torch.save(model.state_dict(), log.path('best'))\nmodel.load_state_dict(torch.load(log.path('best')))\n",
+            "possible",
+        ),
+        (
+            "model.load_state_dict(torch.load(log.path('best')))\nshutil.copy(log.path('last'), log.path('best'))\n",
+            "likely",
+        ),
+        (
+            "shutil.copy(log.path('best'), log.path('old'))\nmodel.load_state_dict(torch.load(log.path('best')))\n",
+            "likely",
+        ),
+    ],
+)
+def test_a_checkpoint_written_here_is_less_sure_to_be_of_cuda(
+    tmp_path: Path, code: str, confidence: str
+) -> None:
+    (finding,) = found(
+        tmp_path,
+        "import shutil, torch\nfrom runs import log, model\n" + code,
+        "load-without-map-location",
+    )
+    assert finding.confidence.value == confidence
+
+
+def test_one_finding_says_that_a_test_is_skipped(tmp_path: Path) -> None:
+    code = (
+        "import pytest, torch\n"
+        "@pytest.mark.skipif(torch.cuda.device_count() < 2, reason='two GPUs')\ndef test_it():\n    pass\n"
+    )
+    part = judge_files(tmp_path, {"test_case.py": code})
+    assert [f.rule for f in part.findings] == ["cuda-only-test"]
+
+
+@pytest.mark.parametrize(
+    ("value", "cores"), [("''", False), ("'-1'", False), ("'0'", True), ("gpus", True)]
+)
+def test_to_see_no_gpu_is_to_choose_the_cpu(tmp_path: Path, value: str, cores: bool) -> None:
+    code = f"import os\ngpus = f()\nos.environ['CUDA_VISIBLE_DEVICES'] = {value}\n"
+    part = judge_files(tmp_path, {"case.py": code})
+    (finding,) = [f for f in part.findings if "CUDA_VISIBLE" in f.rule]
+    instead = next(iter(finding.by_target.values())).replacement
+    assert ("NEURON_RT_VISIBLE_CORES" in instead) is cores
