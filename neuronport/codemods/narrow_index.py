@@ -1,4 +1,4 @@
-"""Indices of gather and scatter as int32 on Neuron, which has no int64.
+"""Indices of gather and scatter_add as int32 on Neuron, which has no int64.
 
 The index goes through a function of the seam, before it is expanded or reshaped: on Neuron it becomes
 int32 where this PyTorch takes one, on CUDA and the CPU it stays the very tensor it was. Under review:
@@ -23,6 +23,7 @@ _WAYS = (
     "index_select or index_add along one dimension",
     "a comparison with arange and a sum, or torch.where",
 )
+_GATHER = ("torch.gather with an int32 index of the result's shape",)
 _VIEWS = frozenset(
     ["unsqueeze", "expand", "expand_as", "view", "reshape", "repeat", "squeeze", "long", "flatten"]
 )
@@ -33,6 +34,10 @@ def fix(finding: Finding, source: Source, project: Project) -> Any:
     call = source.at(finding, ast.Call)
     if call is None or patterns.is_skipped(finding) or patterns.has_star(call):
         return Left(finding, "unclear", "its arguments are not written out", _WAYS)
+    if source.called(call).rpartition(".")[2] == "take_along_dim" or (
+        isinstance(call.func, ast.Attribute) and call.func.attr == "take_along_dim"
+    ):
+        return Left(finding, "needs-a-person", "take_along_dim takes an int64 index alone", _GATHER)
     place = 2 if source.called(call).startswith("torch.") else 1
     word = patterns.keyword(call, "index")
     index = word.value if word is not None else None

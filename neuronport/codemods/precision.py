@@ -27,13 +27,16 @@ _OLD = frozenset(["torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autoc
 _NEW = frozenset(["torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast"])
 
 
+_AUTOCAST_RULES = frozenset(["api/torch.cuda.amp.autocast", "api/torch.amp.autocast:cuda"])
+
+
 def fix(finding: Finding, source: Source, project: Project) -> Any:
     if patterns.is_guarded(finding):
         return None
     call = source.at(finding, ast.Call)
     if finding.rule in ("float16-autocast", "autocast-without-dtype"):
         return _dtype(finding, source, call)
-    if finding.rule in ("api/torch.cuda.amp.autocast", "api/torch.amp.autocast:cuda"):
+    if finding.rule.removesuffix("-off").removesuffix(":off") in _AUTOCAST_RULES:
         if call is None:
             return _decorator(finding, source)
         return _autocast(finding, source, call)

@@ -41,8 +41,9 @@ from neuronport.targets import Target
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _INDENT = re.compile(r"\s*")
 _COSTS = frozenset(("control", "operators", "shapes", "slowness"))
-_COSTLY = frozenset(("int64-gather",))
-"""What costs time where it runs every step: a test runs once, and mostly on the CPU."""
+_COSTLY = frozenset(("int64-gather", "float16-tensor"))
+"""What costs time where it runs every step: a test runs once, and mostly on the CPU; and a number
+format that is a test's subject."""
 
 _REPLACES = frozenset(("store", "del"))
 _SETTINGS = re.compile(r"\.(backends|_?config|settings|options|flags)(\.|$)")

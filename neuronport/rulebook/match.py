@@ -296,6 +296,8 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confid
             return False
         if condition.is_ is None and condition.not_ is None and not condition.matches:
             return True
+    if condition.only is not None or condition.unless is not None:
+        return _written(condition, value) is (condition.only is not None)
     if not given:
         return None if any(k is None for k, _ in event.kwargs) else condition.absent
     for _ in range(_MAX_CHOICES):
@@ -394,6 +396,16 @@ _TEXTS = _JOINS | frozenset(
 )
 """Likewise, as the first does."""
 _SAME_TEXT = frozenset(("resolve", "absolute", "as_posix", "expanduser"))
+
+
+def _written(condition: Condition, value: Value) -> bool:
+    """Whether what ``only`` or ``unless`` of a condition lists is written there."""
+    listed = condition.only if condition.only is not None else condition.unless or ()
+    return (
+        value is not None
+        and value[0] == "const"
+        and any(type(value[1]) is type(w) and value[1] == w for w in listed)
+    )
 
 
 def _choices(value: Value, view: ModuleView, depth: int = 3) -> tuple[list[Any], bool]:

@@ -54,6 +54,10 @@ class Condition:
     matches: str = ""
     absent: bool = False
     """Whether the condition holds too where the argument is left out."""
+    only: tuple[Any, ...] | None = None
+    """It holds where one of these is written."""
+    unless: tuple[Any, ...] | None = None
+    """It holds everywhere else."""
 
     def regex(self) -> re.Pattern[str]:
         return re.compile(self.matches)
@@ -254,7 +258,7 @@ def fix(raw: Mapping[str, Any] | None, where: str) -> Fix | None:
 
 
 def condition(raw: Mapping[str, Any], where: str) -> Condition:
-    unknown = set(raw) - {"arg", "pos", "is", "not", "given", "matches", "absent"}
+    unknown = set(raw) - {"arg", "pos", "is", "not", "given", "matches", "absent", "only", "unless"}
     if unknown or "arg" not in raw:
         raise RuleError(f"{where}: a condition needs arg; unknown: {', '.join(sorted(unknown))}")
     return Condition(
@@ -265,4 +269,6 @@ def condition(raw: Mapping[str, Any], where: str) -> Condition:
         raw.get("given"),
         raw.get("matches", ""),
         bool(raw.get("absent", False)),
+        tuple(raw["only"]) if "only" in raw else None,
+        tuple(raw["unless"]) if "unless" in raw else None,
     )

@@ -23,7 +23,17 @@ from neuronport.findings import Confidence, Effort, EvidenceKind, Verdict
 from neuronport.targets import paths
 
 TABLES = sorted((data_folder("rules") / "api").glob("*.toml"))
-TABLE_KEYS = {"namespace", "title", "area", "effort", "evidence", "silent", "row", "ways"}
+TABLE_KEYS = {
+    "namespace",
+    "title",
+    "area",
+    "effort",
+    "evidence",
+    "silent",
+    "row",
+    "ways",
+    "whole",
+}
 ROW_KEYS = {
     *("name", "variant", "also", "removed", "native", "xla", "on", "when", "unknown", "kind"),
     "replacement",
@@ -42,7 +52,7 @@ ROW_KEYS = {
     *("fires", "silent"),
 }
 KINDS = {"same", "renamed", "composite", "context", "none"}
-CONDITIONS = {"is", "not", "given", "matches", "absent"}
+CONDITIONS = {"is", "not", "given", "matches", "absent", "only", "unless"}
 PATHS = ("native", "xla")
 
 

@@ -134,7 +134,7 @@ def test_comparing_with_a_device_asks_and_does_not_break(tmp_path: Path) -> None
 def test_autocast_is_judged_by_its_own_row(tmp_path: Path) -> None:
     code = "import torch\n@torch.autocast('cuda', enabled=False)\ndef f(x):\n    return x\n"
     part = judge_files(tmp_path, {"case.py": code})
-    assert [f.rule for f in part.findings] == ["api/torch.amp.autocast:cuda"]
+    assert [f.rule for f in part.findings] == ["api/torch.amp.autocast:cuda-off"]
 
 
 def test_a_switch_of_the_project_is_no_question_about_libraries(tmp_path: Path) -> None:
@@ -742,3 +742,38 @@ def test_what_happens_the_first_time_only_is_not_every_step(
     assert (row.confidence is Confidence.POSSIBLE) is seldom
     assert row.context.hot is not seldom
     assert row.message.endswith("but this does not") is seldom
+
+
+def test_the_format_of_quantized_weights_is_not_called_a_choice(tmp_path: Path) -> None:
+    code = (
+        "import torch\nclass QuantLinear(torch.nn.Module):\n"
+        "    def pack(self, scales: torch.Tensor):\n        self.scales = scales.half()\n"
+        "class Plain(torch.nn.Module):\n"
+        "    def forward(self, x: torch.Tensor):\n        return x.half()\n"
+    )
+    packed, plain = found(tmp_path, code, "float16-tensor")
+    assert packed.confidence is Confidence.POSSIBLE
+    assert "quantized" in packed.message
+    assert plain.confidence is not Confidence.POSSIBLE
+
+
+def test_take_along_dim_is_not_advised_a_narrow_index(tmp_path: Path) -> None:
+    code = "import torch\ndef f(x: torch.Tensor, i):\n    return torch.take_along_dim(x, i, 1)\n"
+    (finding,) = found(tmp_path, code, "int64-gather")
+    assert "takes int64 alone" in finding.by_target["native@2.33"].replacement
+
+
+def test_autocast_that_is_switched_off_is_not_switched_on(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f(x, on):\n    with torch.autocast('cuda', enabled=False):\n"
+        "        pass\n    with torch.autocast('cuda', enabled=on):\n        pass\n"
+        "    with torch.cuda.amp.autocast(enabled=False):\n        pass\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code})
+    rows = {f.location.line: f for f in part.findings if "autocast" in f.rule}
+    assert [rows[n].rule for n in (3, 5, 7)] == [
+        "api/torch.amp.autocast:cuda-off",
+        "api/torch.amp.autocast:cuda",
+        "api/torch.cuda.amp.autocast:off",
+    ]
+    assert all("enabled=False" in v.replacement for v in rows[3].by_target.values())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors.precision import _dtypes
 from neuronport.detectors.precision.float16_autocast import is_autocast
+from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
@@ -15,6 +17,10 @@ KEYWORDS = _dtypes.KEYWORDS
 EVENTS = ("use", "method", "callkw")
 ONLY = {"use": (), "method": frozenset(_dtypes.METHODS), "callkw": ()}
 WITH = _dtypes.KEYWORDS
+_QUANTIZED = re.compile(
+    r"quant|gptq|awq|marlin|exllama|(?:^|[._:])(?:un)?pack|fp8|q4|int[48](?!\d)", re.I
+)
+"""In the name of a file, class or function."""
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -23,4 +29,20 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "use" and is_autocast(event, view):
         return
     for how, sure in _dtypes.made(event, view, "float16"):
-        yield Hit(event.span, f"float16 by {how}; bfloat16 is the safer half on Neuron", sure)
+        if _quantizes(event, view):
+            yield Hit(
+                event.span,
+                f"float16 by {how}, as the format of quantized weights or their kernel has it",
+                Confidence.POSSIBLE,
+            )
+            continue
+        yield Hit(
+            event.span,
+            f"float16 by {how}: it runs on Neuron, where bfloat16 has float32's range",
+            sure,
+        )
+
+
+def _quantizes(event: Event, view: ModuleView) -> bool:
+    """Whether a place packs or unpacks quantized weights, or calls their kernels."""
+    return _QUANTIZED.search(f"{view.facts.path}:{view.scope(event)}") is not None

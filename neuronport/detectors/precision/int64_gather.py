@@ -1,4 +1,4 @@
-"""gather and scatter with an int64 index."""
+"""gather and scatter_add with an int64 index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from neuronport.readers.python.facts import Event, Value
 from neuronport.source import places
 from neuronport.source.view import ModuleView
 
-METHODS = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "take_along_dim")
+METHODS = ("gather", "scatter_add", "scatter_add_", "take_along_dim")
+"""Not ``scatter``: it is as slow with a narrow index."""
 EVENTS = ("use", "method")
 _ARGUMENTS = ("input", "dim", "index", "indices", "src", "value", "reduce", "sparse_grad", "out")
 """Other arguments: another ``scatter``, of a plot."""
@@ -37,6 +38,16 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     sure = placed(event, view, call.confidence)
     if places.fills_parameters(event, view):
         sure = Confidence.POSSIBLE
+    if call.name == "take_along_dim":
+        yield Hit(
+            event.span,
+            "take_along_dim gathers with an int64 index, the only one it takes, which the device "
+            "converts first",
+            sure,
+            replacement="gather along the dimension with an int32 index of the result's shape: "
+            "take_along_dim takes int64 alone",
+        )
+        return
     yield Hit(event.span, f"{call.name} with an int64 index, which the device converts first", sure)
 
 
