@@ -113,7 +113,8 @@ _PREPARING = re.compile(
     re.I,
 )
 _PREPARING_PATH = re.compile(
-    r"(^|/)(data|datasets?|transforms?|dataloaders?|dataio|preprocess\w*|augment\w*|plot\w*|metric\w*)(\.py$|/)",
+    r"(^|/)(\w+_)?(data|datasets?|transforms?|dataloaders?|dataio|preprocess\w*|augment\w*|plot\w*|metric\w*)"
+    r"(_utils)?(\.py$|/)",
     re.I,
 )
 
@@ -564,56 +565,146 @@ def _is_bool(view: ModuleView, values: Collection[Value]) -> bool:
     )
 
 
+_FILLED = frozenset(("arange", "eye", "full", "ones", "zeros", "tril_indices", "triu_indices"))
+_NEW_FILLED = frozenset(("new_full", "new_ones", "new_zeros"))
+_FIXED_ARGUMENTS = ("const", "neg")
+
+
+def filled(view: ModuleView, value: Value, depth: int = 0) -> bool:
+    """Whether the values of a tensor follow from its shape: ``~torch.eye(n).bool()``,
+    ``x.new_ones(n, n).tril(-1)``. How many of them are true is the same for the same shapes."""
+    if value is None or depth > _MAX_DEPTH:
+        return False
+    tag = value[0]
+    if tag == "v":
+        return filled(view, view.summary.definitions[value[1]].value, depth + 1)
+    if tag in ("invert", "neg", "not"):
+        return filled(view, value[1], depth + 1)
+    if tag in ("cmp", "bin"):
+        sides = (value[1], value[3]) if tag == "cmp" else value[2:]
+        return all(filled(view, v, depth + 1) or integer(view, v) for v in sides)
+    if tag != "call" or value[1] is None:
+        return False
+    func = value[1]
+    if func[0] == "attr":
+        if func[2] in _NEW_FILLED:
+            return True
+        fixed = all(v is not None and v[0] in _FIXED_ARGUMENTS for v in value[2])
+        return (fixed or func[2] == "to") and filled(view, func[1], depth + 1)
+    if func[0] == "ref":
+        name = view.index.canonical(func[1], view.summary)
+        if name in ("torch.tril", "torch.triu", "torch.logical_not") and value[2]:
+            return filled(view, value[2][0], depth + 1)
+        return name.startswith("torch.") and name[6:] in _FILLED
+    return False
+
+
 COUNTING = frozenset(("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive"))
 """Operations whose result has as many elements as the data says."""
 
 
-def counted(view: ModuleView, value: Value, depth: int = 0) -> str:
-    """The operation by which the data decides how long a value is; '': none known."""
+class Counted(NamedTuple):
+    """What decides how long a value is: the call that made it, or a subscript by a mask."""
+
+    made: Value
+    listed: bool = False
+    """Whether the value is the list of such, one for each dimension, that ``where`` gives."""
+
+    def says(self, view: ModuleView) -> str:
+        """In words, as it is written."""
+        assert self.made is not None
+        if self.made[0] == "item":
+            return f"{view.text(self.made)}, read by a mask"
+        return view.text(self.made)
+
+
+def counted(view: ModuleView, value: Value, depth: int = 0) -> Counted | None:
+    """By what the data decides how long a value is; None: it does not, as far as is known."""
     if value is None or depth > _MAX_DEPTH:
-        return ""
+        return None
     tag = value[0]
     if tag == "v":
         return counted(view, view.summary.definitions[value[1]].value, depth + 1)
     if tag == "any":
-        for item in value[1]:
-            found = counted(view, item, depth + 1)
-            if found:
-                return found
-        return ""
-    if tag == "unpack" and value[2] == 1 and _with_inverse(view, value[1]):
-        return ""
-    if tag in ("unpack", "neg"):
+        found = (counted(view, item, depth + 1) for item in value[1])
+        return next((c for c in found if c is not None), None)
+    if tag == "unpack":
+        if value[2] == 1 and _with_inverse(view, value[1]):
+            return None
+        base = counted(view, value[1], depth + 1)
+        # The rows of a list of places have one length, the columns of each another.
+        return None if base is None else base._replace(listed=False)
+    if tag == "neg":
         return counted(view, value[1], depth + 1)
     if tag == "item":
-        index = value[2]
-        base = counted(view, value[1], depth + 1)
-        if base:
-            # ``where(…)[0]`` is still as long as the data says, ``nonzero()[0][0]`` is one element:
-            # only an index into the tuple or a slice keeps the length.
-            if index is not None and index[0] == "const" and not base.endswith("()"):
-                return f"{base}()" if base == "where" else ""
-            if index is not None and view.kind(index).kind == "number":
-                return ""
-            return base
-        sure = mask(view, index, depth + 1)
-        return "a mask" if sure in (CERTAIN, LIKELY) else ""
+        return _counted_part(view, value, depth)
     if tag == "call" and value[1] is not None:
         func = value[1]
         if func[0] == "attr":
             if func[2] in COUNTING and view.receiver(func[1], "tensor") is not None:
-                return str(func[2]) if not _as_tuple(view, value) else "where"
+                if filled(view, func[1]):
+                    return None
+                return Counted(value, _as_tuple(view, value))
             if func[2] in _KEEPING or func[2] in ("long", "int", "sort", "flip", "add", "sub"):
                 return counted(view, func[1], depth + 1)
-            return ""
+            return None
         if func[0] == "ref":
             name = view.index.canonical(func[1], view.summary)
             last = name.rpartition(".")[2]
+            if value[2] and filled(view, value[2][-1 if last == "masked_select" else 0]):
+                return None
             if name == f"torch.{last}" and last in COUNTING:
-                return last if not _as_tuple(view, value) else "where"
+                return Counted(value, _as_tuple(view, value))
             if name == "torch.where" and len(value[2]) == 1 and not value[3]:
-                return "where"
-    return ""
+                return Counted(value, True)
+    return None
+
+
+def _counted_part(view: ModuleView, value: tuple[Any, ...], depth: int) -> Counted | None:
+    """Of a subscript: ``where(…)[0]`` and a slice are still as long as the data says, one element
+    is not, and what a list of indices picks is as long as that list."""
+    base, index = counted(view, value[1], depth + 1), value[2]
+    if base is None:
+        return Counted(value) if mask(view, index, depth + 1) in (CERTAIN, LIKELY) else None
+    if base.listed:
+        return base._replace(listed=False)
+    first = index[1][0] if index is not None and index[0] == "tuple" and index[1] else index
+    if first is None or integer(view, first):
+        return None
+    if first[0] in ("slice", "const"):
+        return base
+    return counted(view, first, depth + 1) or (
+        Counted(value) if mask(view, first, depth + 1) in (CERTAIN, LIKELY) else None
+    )
+
+
+def integer(view: ModuleView, value: Value, depth: int = 0) -> bool:
+    """Whether a value is a number of the host: a literal, a counter of a loop, a length."""
+    if value is None or depth > _MAX_DEPTH:
+        return False
+    tag = value[0]
+    if tag == "const":
+        return isinstance(value[1], int)
+    if tag == "v":
+        return integer(view, view.summary.definitions[value[1]].value, depth + 1)
+    if tag in ("neg", "bin"):
+        parts = value[2:] if tag == "bin" else value[1:]
+        return all(integer(view, part, depth + 1) for part in parts)
+    if tag == "elem":
+        return _is_call_of(value[1], "builtins.range")
+    if tag == "unpack":
+        inner = value[1]
+        return (
+            value[2] == 0
+            and inner is not None
+            and inner[0] == "elem"
+            and _is_call_of(inner[1], "builtins.enumerate")
+        )
+    return view.kind(value).kind == "number"
+
+
+def _is_call_of(value: Value, name: str) -> bool:
+    return value is not None and value[0] == "call" and value[1] == ("ref", name)
 
 
 def _with_inverse(view: ModuleView, value: Value) -> bool:

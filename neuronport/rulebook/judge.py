@@ -401,7 +401,7 @@ class Judge:
             if nowhere and not verdict.is_reference:
                 verdict = Verdict.LOCKS_IN  # a test that is skipped does not run on the CPU either
             evidence = spec.evidence_for(target.path)
-            sure = self._confidence(spec, hit.confidence, evidence, role)
+            sure = self._confidence(spec, weakest(hit.confidence, spec.cap(target)), evidence, role)
             advice = hit.replacement or spec.replacement.get(target.path, "")
             if hit.verdict is Verdict.BENIGN:
                 advice = ""

@@ -16,6 +16,7 @@ from neuronport.findings import (
     Fix,
     FixSafety,
     Verdict,
+    weakest,
 )
 from neuronport.targets import Target, version_key
 
@@ -32,6 +33,8 @@ class Window:
     since: str = ""
     until: str = ""
     chips: tuple[str, ...] = ()
+    confidence: Confidence = Confidence.CERTAIN
+    """A cap: what the verdict hangs on besides what is seen at the place."""
 
     def fits(self, target: Target, chip: str) -> bool:
         sdk = version_key(target.sdk)
@@ -148,6 +151,14 @@ class Spec:
             return False
         return any(all(e.kind in WEAK for e in self.evidence_for(p)) for p in self.verdicts)
 
+    def cap(self, target: Target) -> Confidence:
+        """How sure the verdict on a target can be at most."""
+        windows = self.verdicts.get(target.path, ())
+        fitting = (
+            next((w for w in windows if w.fits(target, chip)), None) for chip in target.chips
+        )
+        return weakest(Confidence.CERTAIN, *(w.confidence for w in fitting if w is not None))
+
     def evidence_for(self, path: str) -> tuple[Evidence, ...]:
         return tuple(e for e in self.evidence if e.path in ("", path))
 
@@ -212,7 +223,7 @@ def windows(raw: Any, where: str) -> tuple[Window, ...]:
         raise RuleError(f"{where}: a verdict is a word or a list of windows, not {raw!r}")
     result = []
     for row in raw:
-        unknown = set(row) - {"verdict", "since", "until", "chips"}
+        unknown = set(row) - {"verdict", "since", "until", "chips", "confidence"}
         if unknown:
             raise RuleError(
                 f"{where}: unknown key in a verdict window: {', '.join(sorted(unknown))}"
@@ -223,6 +234,7 @@ def windows(raw: Any, where: str) -> tuple[Window, ...]:
                 row.get("since", ""),
                 row.get("until", ""),
                 tuple(row.get("chips", ())),
+                Confidence(row.get("confidence", "certain")),
             )
         )
     return tuple(result)

@@ -9,6 +9,8 @@ from neuronport.detectors._tensors import (
     LIKELY,
     MASK_NAME,
     POSSIBLE,
+    counted,
+    filled,
     local_name,
     mask,
     on_host,
@@ -86,6 +88,8 @@ def masked_item(event: Event, view: ModuleView) -> Confidence | None:
         best = weakest(best, owner)
     if on_host(view, base) or any(on_host(view, index) for index in found):
         return None
+    if best is not POSSIBLE and any(filled(view, index) for index in found):
+        best = POSSIBLE  # as many every time
     return placed(event, view, best)
 
 
@@ -94,6 +98,8 @@ def _named(index: Value, view: ModuleView) -> Confidence | None:
     name = local_name(view, index)
     if not name or not MASK_NAME.search(name):
         return None
+    if counted(view, index) is not None:
+        return None  # a list of indices, whatever its name
     known = view.kind(index)
     return POSSIBLE if known.kind in ("tensor", "unknown") else None
 

@@ -6,15 +6,45 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors.shapes._indexing import masked_item
-from neuronport.readers.python.facts import Event
+from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 EVENTS = ("item",)
+_MAX_DEPTH = 6
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.name != "store":
         return
     sure = masked_item(event, view)
-    if sure is not None:
-        yield Hit(event.span, f"{view.text(event.value)} is written by a mask", sure)
+    if sure is None:
+        return
+    says = f"{view.text(event.value)} is written by a mask, of which indices are made first"
+    if _is_selected(event, view):
+        says += "; so is what is written, for which wrong numbers were reported on trn2 (XLA)"
+    yield Hit(event.span, says, sure)
+
+
+def _is_selected(event: Event, view: ModuleView) -> bool:
+    """Whether what is written was taken by the same mask: ``x[m] = x[m].flip(-1)``."""
+    if event.args is None or len(event.args) < 2:
+        return False
+    return _takes(event.args[1], event.args[0], view, 0)
+
+
+def _takes(value: Value, index: Value, view: ModuleView, depth: int) -> bool:
+    if value is None or depth > _MAX_DEPTH:
+        return False
+    tag = value[0]
+    if tag == "item":
+        return bool(value[2] == index) or _takes(value[1], index, view, depth + 1)
+    if tag == "v":
+        return _takes(view.summary.definitions[value[1]].value, index, view, depth + 1)
+    if tag == "bin":
+        return any(_takes(side, index, view, depth + 1) for side in value[2:])
+    if tag == "neg":
+        return _takes(value[1], index, view, depth + 1)
+    if tag == "call" and value[1] is not None:
+        parts = (value[1][1], *value[2]) if value[1][0] == "attr" else value[2]
+        return any(_takes(part, index, view, depth + 1) for part in parts)
+    return False

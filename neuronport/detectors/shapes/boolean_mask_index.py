@@ -13,8 +13,8 @@ EVENTS = ("item",)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
-    if event.name != "load":
-        return
+    if event.name != "load" or event.at in view.once("items stored", lambda: _stored(view)):
+        return  # ``x[mask] += 1`` reads and writes: the writing is spoken of
     sure = masked_item(event, view)
     if sure is not None:
         yield Hit(
@@ -22,3 +22,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             f"{view.text(event.value)} is read by a mask: the data decides how many elements are left",
             sure,
         )
+
+
+def _stored(view: ModuleView) -> set[tuple[int, int, int, int]]:
+    return {e.at for e in view.facts.events if e.kind == "item" and e.name == "store"}

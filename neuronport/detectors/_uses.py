@@ -1,0 +1,191 @@
+"""What becomes of what a call gives, within its module: it decides a branch, a size, is only counted,
+goes to the host at once, is asserted, shown or saved. Asked of places where something is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neuronport.detectors._tensors import call_value
+from neuronport.readers.python.facts import Event, Value
+from neuronport.source.view import ModuleView
+
+BRANCH, ASSERT, SIZE, LOOP, RETURNED, SAVED = "branch", "assert", "size", "loop", "return", "saved"
+TO_HOST = frozenset((".cpu()", ".numpy()", ".tolist()"))
+_MAX_DEPTH = 8
+_SIZED = frozenset(
+    [
+        "arange",
+        "empty",
+        "eye",
+        "full",
+        "linspace",
+        "ones",
+        "rand",
+        "randint",
+        "randn",
+        "randperm",
+        "range",
+        "zeros",
+    ]
+)
+_SIZING = frozenset(
+    [
+        "expand",
+        "narrow",
+        "new_empty",
+        "new_full",
+        "new_ones",
+        "new_zeros",
+        "repeat",
+        "repeat_interleave",
+        "reshape",
+        "resize",
+        "resize_",
+        "split",
+        "topk",
+        "view",
+    ]
+)
+"""Methods whose arguments are sizes."""
+_SAVING = frozenset(
+    [
+        "array_to_img",
+        "clip_to_video",
+        "fromarray",
+        "imsave",
+        "imshow",
+        "imwrite",
+        "save",
+        "save_image",
+        "savez",
+        "to_pil_image",
+        "write",
+        "write_png",
+        "write_video",
+        "writerow",
+    ]
+)
+_STATIC = frozenset(["device", "dtype", "ndim", "shape"])
+"""Attributes that the host knows whatever the values are."""
+_DECIDING = frozenset(("if", "while", "ifexp", "not", "bool"))
+
+
+class _Uses:
+    def __init__(self, view: ModuleView) -> None:
+        self.view = view
+        self.found: dict[Any, set[str]] = {}
+        self._seen: set[tuple[int, str]] = set()
+        raises = {(g.line, g.test) for g in view.facts.guards if g.kind == "raise"}
+        asserted = [e.at for e in view.facts.events if e.kind == "test" and e.name == "assert"]
+        for definition in view.summary.definitions:
+            self._walk(definition.value, "", 0)
+        for event in view.facts.events:
+            kind = event.kind
+            if kind == "test" and event.name in _DECIDING:
+                checks = (event.at[0], event.value) in raises or any(
+                    a[:2] <= event.at[:2] and event.at[2:] <= a[2:] for a in asserted
+                )
+                self._walk(event.value, ASSERT if checks else BRANCH, 0)
+            elif kind == "test":
+                self._walk(event.value, ASSERT, 0)
+            elif kind == "loop":
+                self._walk(event.value, LOOP, 0)
+            elif kind == "item":
+                self._walk(("item", event.value, (event.args or (None,))[0]), "", 0)
+            elif kind in ("use", "method") and event.args is not None:
+                self._walk(call_value(event), "", 0)
+            elif kind == "attr":
+                self._walk(("attr", event.value, event.name), "", 0)
+        for function in view.summary.functions.values():
+            for value in function.returns:
+                self._walk(value, RETURNED, 0)
+
+    def _walk(self, value: Value, role: str, depth: int) -> None:
+        if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
+            return
+        tag = value[0]
+        if tag == "v":
+            if role and (value[1], role) not in self._seen:
+                self._seen.add((value[1], role))
+                self._walk(self.view.summary.definitions[value[1]].value, role, depth + 1)
+        elif tag == "call":
+            self._call(value, role, depth + 1)
+        elif tag == "attr":
+            if value[2] in _STATIC:
+                self._note(value[1], "." + value[2])
+                self._walk(value[1], "", depth + 1)
+            else:
+                self._walk(value[1], role, depth + 1)
+        elif tag == "item":
+            if self._is_size(value[1]):
+                self._walk(value[1], role, depth + 1)
+                return
+            self._walk(value[1], role, depth + 1)
+            self._index(value[2], depth + 1)
+        elif tag in ("cmp", "bin"):
+            sides = (value[1], value[3]) if tag == "cmp" else value[2:]
+            for side in sides:
+                self._walk(side, role, depth + 1)
+        elif tag in ("bool", "any", "list", "tuple", "set"):
+            for item in value[-1]:
+                self._walk(item, role, depth + 1)
+        elif tag == "dict":
+            for _, item in value[1]:
+                self._walk(item, role, depth + 1)
+        elif tag in ("not", "neg", "unpack", "elem", "starred", "await", "with"):
+            self._walk(value[1], role, depth + 1)
+        elif tag == "comp":
+            self._walk(value[2], "", depth + 1)
+            self._walk(value[3], LOOP, depth + 1)
+        elif tag == "if":
+            for item in value[2:]:
+                self._walk(item, role, depth + 1)
+
+    @staticmethod
+    def _is_size(value: Value) -> bool:
+        return value is not None and value[0] == "attr" and value[2] == "shape"
+
+    def _index(self, index: Value, depth: int) -> None:
+        for part in index[1] if index is not None and index[0] == "tuple" else (index,):
+            if part is not None and part[0] == "slice":
+                for bound in part[1:]:
+                    self._walk(bound, SIZE, depth)
+            else:
+                self._walk(part, "", depth)
+
+    def _call(self, value: tuple[Any, ...], role: str, depth: int) -> None:
+        func, args = value[1], value[2]
+        if role:
+            self.found.setdefault(value, set()).add(role)
+        name = ""
+        if func is not None and func[0] == "attr":
+            name = func[2]
+            self._note(func[1], f".{name}()")
+            self._walk(func[1], role, depth)
+        elif func is not None and func[0] == "ref":
+            name = func[1].rpartition(".")[2]
+            if name == "len" and args:
+                self._note(args[0], "len")
+        inner = role
+        if name in _SIZING or (name in _SIZED and func is not None and func[0] == "ref"):
+            inner = SIZE
+        elif name in _SAVING:
+            inner = SAVED
+        for item in args:
+            self._walk(item, inner, depth)
+        for _, item in value[3]:
+            self._walk(item, "" if inner == SIZE else inner, depth)
+
+    def _note(self, value: Value, how: str) -> None:
+        """Of what is done with a value at once, also where it has a name first."""
+        if value is not None and value[0] == "v":
+            value = self.view.summary.definitions[value[1]].value
+        if value is not None and value[0] == "call":
+            self.found.setdefault(value, set()).add(how)
+
+
+def uses(event: Event, view: ModuleView) -> frozenset[str]:
+    """What becomes of the result of the call at an event: the words above, ``.method()`` and
+    ``.attribute`` of what is asked of it, ``len``."""
+    found = view.once("uses of results", lambda: _Uses(view).found)
+    return frozenset(found.get(call_value(event), ()))

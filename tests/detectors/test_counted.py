@@ -1,0 +1,136 @@
+"""What is said of sizes that the data decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from neuronport.findings import Confidence, Finding
+from tests.rules.judging import judge_files
+
+SHAPES = (
+    "data-dependent-index",
+    "data-dependent-selection",
+    "unique-values",
+    "boolean-mask-index",
+    "boolean-mask-assignment",
+)
+POSSIBLE = Confidence.POSSIBLE
+
+
+def judged(folder: Path, body: str) -> list[Finding]:
+    code = "import torch\n\ndef f(x: torch.Tensor, y: torch.Tensor, n: int):\n"
+    part = judge_files(folder, {"case.py": code + "".join(f"    {b}\n" for b in body.split("\n"))})
+    return [f for f in part.findings if f.rule in SHAPES]
+
+
+def of(found: list[Finding], rule: str) -> list[Finding]:
+    return [f for f in found if f.rule == rule]
+
+
+def test_the_call_that_makes_the_indices_is_named_as_written(tmp_path: Path) -> None:
+    found = judged(tmp_path, "i = torch.nonzero(x > 0, as_tuple=True)\nreturn y[i[0], i[1]]")
+    (index,) = of(found, "data-dependent-index")
+    assert "torch.nonzero(x > 0, as_tuple=True)" in index.message
+    assert "where" not in index.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "i = (x > 0).nonzero()\nfor j in range(n):\n    y[i[j]] = 0",
+        "i = (x > 0).nonzero()\nfor j, _ in enumerate(y):\n    y[i[j]] = 0",
+        "i = (x > 0).nonzero()\nreturn y[i[0]]",
+        "i = torch.where(x > 0)[0]\nreturn y[i[0]]",
+        # As many as the list that picks from it.
+        "i = (x > 0).nonzero()\nreturn y[i[torch.randperm(n)]]",
+        # As many for every x of one shape.
+        "i = x.new_ones(n, n).tril(-1).nonzero()\nreturn y[i]",
+    ],
+)
+def test_one_element_of_a_list_has_a_known_length(tmp_path: Path, body: str) -> None:
+    assert not of(judged(tmp_path, body), "data-dependent-index")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "i = (x > 0).nonzero()\nreturn y[i[:, 0]]",
+        "i = torch.where(x > 0)[0]\nreturn y[i[:n]]",
+        "i, j = torch.where(x > 0)\nreturn y[i, j]",
+    ],
+)
+def test_a_column_of_a_list_is_as_long_as_the_data_says(tmp_path: Path, body: str) -> None:
+    assert len(of(judged(tmp_path, body), "data-dependent-index")) == 1
+
+
+def test_an_index_is_spoken_of_once_in_a_line_and_is_no_mask(tmp_path: Path) -> None:
+    body = "valid = x.nonzero()\ny[valid] = (y[valid] * x[valid] - y[valid]) / x[valid]\nreturn y"
+    found = judged(tmp_path, body)
+    assert len(of(found, "data-dependent-index")) == 1
+    assert not of(found, "boolean-mask-index")
+    assert not of(found, "boolean-mask-assignment")
+
+
+def test_unique_falls_back_and_nonzero_does_not(tmp_path: Path) -> None:
+    found = judged(tmp_path, "return torch.unique(x), x.nonzero()")
+    (unique,), (nonzero,) = of(found, "unique-values"), of(found, "data-dependent-selection")
+    assert unique.by_target["native@2.33"].verdict.value == "falls-back"
+    assert unique.by_target["native@2.33"].confidence is not Confidence.CERTAIN
+    assert nonzero.by_target["native@2.33"].verdict.value == "recompiles"
+    assert "one_hot" in unique.by_target["native@2.33"].replacement
+
+
+def test_a_loop_over_what_occurs_goes_over_all_there_can_be(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, "for i in torch.unique(x):\n    print(i)")
+    assert "loop over all n values" in found.by_target["native@2.33"].replacement
+
+
+@pytest.mark.parametrize(
+    ("body", "instead"),
+    [
+        ("return (x == y).nonzero().numel()", "counts them on the device"),
+        ("k = (x == y).nonzero()\nreturn k.shape[0]", "counts them on the device"),
+        ("return (x == y).nonzero().item()", "argmax"),
+        ("return (x == y).nonzero()", "topk with a fixed k"),
+    ],
+)
+def test_the_advice_is_by_what_is_asked_of_the_places(
+    tmp_path: Path, body: str, instead: str
+) -> None:
+    (found,) = of(judged(tmp_path, body), "data-dependent-selection")
+    assert instead in found.by_target["native@2.33"].replacement
+
+
+def test_what_goes_to_the_host_at_once_makes_no_shapes(tmp_path: Path) -> None:
+    (found,) = of(judged(tmp_path, "return x.nonzero().cpu()"), "data-dependent-selection")
+    assert found.confidence is POSSIBLE
+
+
+def test_filling_by_a_mask_is_not_said_to_give_wrong_numbers(tmp_path: Path) -> None:
+    (filled,) = judged(tmp_path, "x[y > 0] = 0")
+    assert filled.by_target["native@2.33"].verdict.value == "recompiles"
+    assert "wrong numbers" not in filled.message
+    found = judged(tmp_path, "m = y > 0\nx[m] = x[m].flip(-1)")
+    (taken,) = of(found, "boolean-mask-assignment")
+    assert "wrong numbers" in taken.message
+
+
+def test_a_mask_that_shapes_decide_is_no_certain_cost(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, "x[~torch.eye(n, device=x.device).bool()] = 0")
+    assert found.confidence is POSSIBLE
+
+
+def test_adding_by_a_mask_is_one_finding(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, "x[y > 0] += 1")
+    assert found.rule == "boolean-mask-assignment"
+
+
+def test_on_xla_a_trace_is_spoken_of(tmp_path: Path) -> None:
+    body = "i = x.nonzero()\nx[y > 0] = 0\nreturn y[i], x[y > 0], torch.unique(x)"
+    found = judged(tmp_path, body)
+    assert {f.rule for f in found} == set(SHAPES)
+    for finding in found:
+        assert finding.by_target["xla@2.31"].verdict.value == "breaks"
+        assert finding.by_target["xla@2.31"].confidence is not Confidence.CERTAIN
