@@ -9,6 +9,7 @@ from neuronport.detectors import Hit
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
+from neuronport.source.written import Where, written
 
 EVENTS = ("use",)
 ONLY = ("load", "load_state_dict_from_url", "load_url")
@@ -56,11 +57,15 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if view.given(event, "map_location", position) and location is None:
         return
     source = view.argument(event, "f", 0)
-    yield Hit(
-        event.span,
-        "without map_location tensors saved from CUDA go back to CUDA",
-        Confidence.POSSIBLE if dotted in _PUBLISHED else _confidence(source, event, view),
-    )
+    confidence = Confidence.POSSIBLE if dotted in _PUBLISHED else _confidence(source, event, view)
+    message = "without map_location tensors saved from CUDA go back to CUDA"
+    if confidence is not Confidence.POSSIBLE:
+        where = written(view.index)
+        if where is Where.CPU:
+            message += "; what is saved in this tree was moved to the CPU before"
+        if where in (Where.CPU, Where.UNCLEAR):
+            confidence = Confidence.POSSIBLE
+    yield Hit(event.span, message, confidence)
 
 
 def _confidence(source: Value, event: Event, view: ModuleView) -> Confidence:

@@ -17,7 +17,9 @@ from typing import Any, Final
 
 from neuronport.readers.python.facts import (
     MODULE_BODY,
+    ON_CPU,
     OPTIONS,
+    SAVE,
     SCRIPT,
     Class,
     Ctx,
@@ -106,6 +108,7 @@ _TYPE_TESTS = (("ref", "builtins.isinstance"), ("ref", "builtins.issubclass"))
 _FOR_TYPES = (("ref", "typing.TYPE_CHECKING"), True)
 _IS_SCRIPT = ("cmp", ("ref", "builtins.__name__"), "==", ("const", "__main__"))
 _APPLY = ".apply"
+_MOVES = ("cpu", "cuda", "to", "xpu", "npu")
 _EXITS = frozenset(
     (
         ("ref", "sys.exit"),
@@ -207,6 +210,8 @@ class _Reader:
         self.stars: list[str] = []
         self.globals: frozenset[str] = frozenset()
         self.attributes: dict[str, dict[str, list[Value]]] = {}
+        self.on_cpu: tuple[Value, ...] = ()
+        """What was moved to the CPU in the function being read."""
         self.ended_by = ""
         """How the last statement list that ended did: return, raise, jump."""
         self.entered: set[Any] = set()
@@ -324,10 +329,13 @@ class _Reader:
                     continue
                 self.role = _OTHER
                 result = self.expr(value)
-                if result is not None and result[0] == "call" and result[1] in _EXITS:
-                    self.ended_by = "raise"
-                    ended = True
-                    break
+                if result is not None and result[0] == "call":
+                    if result[1] in _EXITS:
+                        self.ended_by = "raise"
+                        ended = True
+                        break
+                    if result[1] is not None and result[1][0] == "attr" and result[1][2] in _MOVES:
+                        self.moved(result[1][1], result[1][2], result[2])
             elif cls is _IF:
                 if self.depth >= _MAX_NESTING:
                     raise RecursionError
@@ -784,6 +792,7 @@ class _Reader:
             self.globals,
             self.deferred,
             self.located,
+            self.on_cpu,
         )
         guards, parent = around
         qualname = dotted[len(self.module) + 1 :]
@@ -813,6 +822,7 @@ class _Reader:
         self.yields = False
         self.globals = frozenset()
         self.deferred = []
+        self.on_cpu = ()
         self.located = located(node)[1] if self.locates else _NONE
         ended = self.body(node.body)
         answers = ("const", True) in self.returns or ("const", False) in self.returns
@@ -859,6 +869,7 @@ class _Reader:
             self.globals,
             self.deferred,
             self.located,
+            self.on_cpu,
         ) = saved
 
     def class_(self, node: Any) -> bool:
@@ -1283,6 +1294,9 @@ class _Reader:
                     )
                     hit = False
                 in_tree = dotted[:1] == "@" or dotted.partition(".")[0] in self.tree_roots
+                if dotted == SAVE and not in_tree:
+                    on_cpu: Value = ("tuple", self.on_cpu)
+                    self.called(func_value, node.lineno, a, (*k, (ON_CPU, on_cpu)))
             elif tag == "attr":
                 if method in self.methods:
                     self.emit(_event("method", self.span(node), self.ctx(), method, receiver, a, k))
@@ -1313,6 +1327,15 @@ class _Reader:
         self.calls.append(
             (callee, args[:_MAX_ARGS], kwargs[:_MAX_ARGS], line, self.loops, self.guards)
         )
+
+    def moved(self, thing: Value, method: str, args: tuple[Value, ...]) -> None:
+        """``model.cpu()`` or another move as a statement: a module is moved where it is."""
+        if thing is None:
+            return
+        if method == "cpu" or (method == "to" and args[:1] == (("const", "cpu"),)):
+            self.on_cpu = (*self.on_cpu, thing)
+        else:
+            self.on_cpu = tuple(other for other in self.on_cpu if other != thing)
 
     def applied(self, dotted: str, line: int) -> None:
         """``Function.apply`` is called, or handed to whoever calls it: what an autograd function does

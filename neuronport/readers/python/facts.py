@@ -97,6 +97,14 @@ SCRIPT = "<script>"
 """Whoever runs a module that asks whether it is run, as if a function of that name called its body."""
 
 
+SAVE = "torch.save"
+"""What writes checkpoints: who calls it is known, as of what is in the tree."""
+
+ON_CPU = "<on the cpu>"
+"""The keyword with which a call of that says what was moved to the CPU before, in the same function:
+``model.cpu()`` as a statement of its own."""
+
+
 def module_id(path: str) -> str:
     """The name facts use for the module in a file of the tree: ``@pkg.mod``, unique, made from the
     path and not from any ``sys.path``, so that it is never mistaken for what an import says."""
