@@ -34,7 +34,7 @@ _DESCRIBES = re.compile(
     re.I,
 )
 """In a name: what is kept there tells of a device, and chooses none."""
-_DEVICE_CLASS = re.compile(r"CUDA|Cuda|GPU|Gpu|CPU|Cpu(?![a-z])")
+DEVICE_CLASS = re.compile(r"CUDA|Cuda|GPU|Gpu|CPU|Cpu(?![a-z])")
 """In the name of a class: the device it is for."""
 _NAMES_ONLY = frozenset(("compare", "key", "index"))
 """Roles of strings that name a device, and place nothing there."""
@@ -303,15 +303,15 @@ def _choosing_classes(facts: ModuleFacts) -> set[int]:
         for callee, _args, _kwargs, _line, _loops, guards in calls:
             if callee is not None and callee[0] == "ref":
                 name = str(callee[1]).rpartition(".")[2]
-                if _DEVICE_CLASS.search(name):
+                if DEVICE_CLASS.search(name):
                     made.setdefault(name, set()).update(guards)
     families: dict[str, list[str]] = {}
     for name in made:
-        families.setdefault(_DEVICE_CLASS.sub("", name), []).append(name)
+        families.setdefault(DEVICE_CLASS.sub("", name), []).append(name)
     return {
         guard
         for names in families.values()
-        if len({word.lower() for name in names for word in _DEVICE_CLASS.findall(name)[:1]}) > 1
+        if len({word.lower() for name in names for word in DEVICE_CLASS.findall(name)[:1]}) > 1
         for name in names
         for guard in made[name]
     }

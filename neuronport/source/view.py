@@ -199,6 +199,13 @@ class ModuleView:
         scope = ctx.scope
         while scope >= 0:
             info = self.facts.scopes[scope]
+            owner = f"{self.facts.module}.{info.qualname}" if info.kind == "class" else info.owner
+            refused = self._refusing.get(owner)
+            made = not info.qualname.endswith(".__init__") or refused in ctx.guards
+            if refused is not None and made:
+                line = self.facts.guards[refused].line
+                says = "where there is no CUDA, none of this class is made: others are for other devices"
+                return Related(self.facts.path, line, says)
             if info.kind == "function":
                 found = self.callers.unreached(f"{self.facts.module}.{info.qualname}")
                 if found is not None:
@@ -212,6 +219,30 @@ class ModuleView:
         if guard is not None:
             return self.truth.of_other_vendor(self.summary, guard)
         return unreached is not None and unreached.says.endswith(OTHER_VENDOR)
+
+    @property
+    def _refusing(self) -> dict[str, int]:
+        """The classes that are one of several, named for a device of CUDA's, and whose constructor
+        raises where that is not; by the guard that stands for it."""
+        return self.once("refusing", self._find_refusing)
+
+    def _find_refusing(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for ctx in self.facts.contexts:
+            if not ctx.guards:
+                continue
+            info = self.facts.scopes[ctx.scope]
+            if not info.owner or not info.qualname.endswith(".__init__") or info.owner in found:
+                continue
+            if not decided.DEVICE_CLASS.search(info.owner.rpartition(".")[2]):
+                continue
+            if not any(name[:1] == "@" for name in self.index.ancestors(info.owner)[1:]):
+                continue
+            for i in ctx.guards:
+                guard = self.facts.guards[i]
+                if guard.kind == "raise" and self.truth_of(guard.test) is (not guard.polarity):
+                    found[info.owner] = i
+        return found
 
     def compared(self, event: Event) -> bool:
         """Whether a name only stands in a comparison that is tested: ``backend == Backend.NCCL``."""

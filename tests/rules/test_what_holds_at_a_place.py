@@ -154,3 +154,51 @@ def test_where_a_test_keeps_its_tensors_says_nothing_of_the_program(tmp_path: Pa
     part = judge_files(tmp_path, files)
     rows = [f for f in part.findings if f.rule == "host-read" and ".item" in f.message]
     assert [f.location.path for f in rows] == ["loss.py"]
+
+
+def test_a_class_for_one_of_several_devices_is_for_that(tmp_path: Path) -> None:
+    code = (
+        "import torch\nclass Device:\n    backend = ''\nclass DeviceGPU(Device):\n"
+        "    dist_backend = 'nccl'\n    def __init__(self, n):\n"
+        "        if not torch.cuda.is_available():\n            raise ValueError('no GPU')\n"
+        "        self.device = torch.device(f'cuda:{n}')\n        torch.cuda.set_device(self.device)\n"
+    )
+    alone = code.replace("DeviceGPU(Device)", "DeviceGPU")
+    anywhere = code.replace("            raise ValueError('no GPU')\n", "            n = 0\n")
+    for name, text, verdict in (
+        ("one", code, "locks-in"),
+        ("alone", alone, "breaks"),
+        ("anywhere", anywhere, "breaks"),
+    ):
+        part = judge_files(tmp_path / name, {"case.py": text})
+        rows = [f for f in part.findings if f.location.line in (5, 9, 10)]
+        assert len(rows) == 3
+        assert {f.verdict.value for f in rows} == {verdict}
+    (required,) = found(tmp_path / "again", code, "cuda-required")
+    assert required.location.line == 7
+
+
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        ("def f(d):\n    if d.type in ('cuda', 'meta'):\n        torch.cuda.synchronize()\n", True),
+        (
+            "class O:\n    def start(self, d):\n        if d.type not in ('cuda', 'meta'):\n"
+            "            self.on = False\n    def stop(self):\n        torch.cuda.memory._snapshot()\n",
+            True,
+        ),
+        (
+            "def f(d):\n    if d.type in ('cuda', 'meta'):\n        torch.cuda.empty_cache()\n",
+            False,
+        ),
+        (
+            "def f(d):\n    if d.type in ('cuda', 'meta'):\n        g()\n    torch.cuda.synchronize()\n",
+            False,
+        ),
+    ],
+)
+def test_a_list_that_lets_in_what_is_only_for_cuda_is_left_alone(
+    tmp_path: Path, code: str, left: bool
+) -> None:
+    (finding,) = found(tmp_path, "import torch\n" + code, "cuda-device-list")
+    assert all(("leave it" in v.replacement) is left for v in finding.by_target.values())

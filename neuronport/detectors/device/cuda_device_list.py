@@ -28,6 +28,20 @@ _PARTS = frozenset(
     )
 )
 """Beside ``cuda`` in a dict: it tells of parts of the program, not of devices."""
+_ANYWHERE = frozenset(
+    (
+        "is_available",
+        "is_initialized",
+        "device_count",
+        "empty_cache",
+        "manual_seed",
+        "manual_seed_all",
+        "seed",
+        "seed_all",
+        "is_bf16_supported",
+    )
+)
+"""Of ``torch.cuda``: what does not raise without it."""
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -60,9 +74,28 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             event.span,
             "a list of devices that something is looked up in: a Neuron device is not in it",
             Confidence.CERTAIN if _strings.is_device(role[2], view) else Confidence.POSSIBLE,
+            replacement=_left_alone(event, view),
         )
         return
     found = _strings.place(event, view)
     if found is None:
         return
     yield Hit(event.span, f"a list of devices, {found[1]}", found[0])
+
+
+def _left_alone(event: Event, view: ModuleView) -> str:
+    """What to do with a list that lets CUDA alone come to what is CUDA's alone; empty: that is not
+    so, as far as is known."""
+    owner = view.facts.scopes[view.ctx(event).scope].owner
+    for other in view.facts.events:
+        if other.kind != "use" or other.role != "call" or not other.name.startswith("torch.cuda."):
+            continue
+        if other.name.startswith("torch.cuda.amp.") or other.name.rpartition(".")[2] in _ANYWHERE:
+            continue
+        ours = owner and view.facts.scopes[view.ctx(other).scope].owner == owner
+        if ours or any(guard.line == event.at[0] for guard in view.guards(other)):
+            return (
+                f"leave it as long as what it lets in is CUDA's alone: {other.name} in line "
+                f"{other.at[0]}"
+            )
+    return ""
