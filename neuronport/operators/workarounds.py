@@ -34,6 +34,16 @@ class Workaround:
     equal: str
     """``values`` (dtype, shape and values), ``distribution`` or ``after`` (after ``consumer``)."""
     consumer: str
+    fits: tuple[tuple[str, tuple[object, ...]], ...]
+    """Parameter → what it may be where the workaround applies; ``size``: of the matrices."""
+
+    def suits(self, known: Mapping[str, object]) -> bool:
+        """Whether nothing that is known of a call speaks against it."""
+        return all(known[name] in may for name, may in self.fits if name in known)
+
+    @property
+    def for_a_size(self) -> bool:
+        return any(name == "size" for name, _ in self.fits)
 
 
 _REQUIRED = ("operators", "title", "old", "new", "context", "setup", "inputs")
@@ -68,6 +78,7 @@ def workarounds(root: Path | None = None) -> Mapping[str, Workaround]:
                 float(row.get("atol", 1e-6)),
                 row.get("equal", "values"),
                 row.get("consumer", "").strip("\n"),
+                tuple((name, tuple(may)) for name, may in row.get("fits", {}).items()),
             )
     return found
 

@@ -4,12 +4,15 @@ call. Code elsewhere may be slow; here a host round trip or a new shape is paid 
 from __future__ import annotations
 
 import re
+from functools import cache
 
+from neuronport.findings import Role
 from neuronport.readers.python.facts import MODULE_BODY, Loop, ModuleFacts
 from neuronport.source.index import Call, TreeIndex
 from neuronport.source.kinds import Kinds, table
 from neuronport.source.once import by_name
 from neuronport.source.summary import Summary
+from neuronport.workspace.roles import role_of_path
 
 METHODS = frozenset(("backward", "step", "zero_grad", "manual_backward"))
 """What the reader has to show for loops to be recognised."""
@@ -172,6 +175,7 @@ class Hot:
     def _function(self, dotted: str) -> str:
         seen = {dotted}
         pending = [(dotted, 0, "")]
+        tested = _is_test(self.index.place(dotted)[0])
         later: list[tuple[str, int, str]] = []
         """Who calls it the first time only: asked when nobody else is left."""
         while pending or later:
@@ -188,6 +192,8 @@ class Hot:
             if hops >= _MAX_HOPS:
                 continue
             for call in self.index.callers(name):
+                if not tested and _is_test(call.module):
+                    continue
                 first = self._first(call)
                 if call.in_hot_loop:
                     word = call.in_hot_loop.rstrip("?")
@@ -219,6 +225,13 @@ class Hot:
         if self.kinds.is_module_class(owner) or name != "forward":
             return f"{name} runs every step"
         return ""
+
+
+@cache
+def _is_test(module: str) -> bool:
+    """Whether a module is of tests: what they repeat is not repeated in a program."""
+    path = module.lstrip("@").replace(".", "/").replace("·", ".")
+    return role_of_path(f"{path}.py") is Role.TEST
 
 
 def _is_body(caller: str) -> bool:

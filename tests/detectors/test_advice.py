@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.rules.judging import judge_files
@@ -64,7 +66,8 @@ def test_help_for_one_size_says_so_first(tmp_path):
     part = judge_files(tmp_path, {"case.py": code}, ("native",))
     (found,) = (f for f in part.findings if f.rule == "operator-support")
     (judged,) = found.by_target.values()
-    assert judged.replacement.startswith("Only for size 2: Inverse of 2 x 2 matrices")
+    assert judged.replacement.startswith("On the host, once where its inputs do not change; ")
+    assert "for size 2: Inverse of 2 x 2 matrices" in judged.replacement
 
 
 STEPPED = """\
@@ -115,3 +118,74 @@ def test_an_environment_is_told_through_a_method(tmp_path):
         "            self.agent(seen).sum().backward()\n            self.opt.step()\n"
     )
     assert advice(tmp_path, code, "host-read").startswith("the environment is on the host")
+
+
+@pytest.mark.parametrize(
+    ("made", "says", "never"),
+    [
+        ("pose = torch.eye(4, device=x.device)", "rigid transforms", "2 x 2"),
+        ("pose = torch.eye(3, device=x.device)", "On the host", "size"),
+        ("pose = x[:2, :2]", "2 x 2", "rigid"),
+    ],
+)
+def test_help_for_another_size_is_not_given(
+    tmp_path: Path, made: str, says: str, never: str
+) -> None:
+    code = (
+        "import torch\nclass Box(torch.nn.Module):\n    def forward(self, x):\n"
+        f"        {made}\n        return torch.inverse(pose)\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code}, ("native",))
+    (found,) = (f for f in part.findings if f.rule == "operator-support")
+    (judged,) = found.by_target.values()
+    assert says in judged.replacement
+    assert never not in judged.replacement
+
+
+def test_help_for_other_arguments_is_not_given(tmp_path: Path) -> None:
+    code = (
+        "import torch\nimport torch.nn.functional as F\nclass M(torch.nn.Module):\n"
+        "    def forward(self, x, g):\n        a = F.grid_sample(x, g, align_corners=False)\n"
+        "        return a + F.grid_sample(x, g, align_corners=True)\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code}, ("native",))
+    advice = {
+        f.location.line: next(iter(f.by_target.values())).replacement
+        for f in part.findings
+        if f.rule == "operator-support"
+    }
+    assert "align_corners=False" in advice[5]
+    assert advice[6].startswith("On the host")
+
+
+def test_between_traced_modules_tensors_are_on_the_host(tmp_path: Path) -> None:
+    code = (
+        "import torch\nimport torch.nn.functional as F\nclass Pipeline:\n"
+        "    def __call__(self, x, device):\n        x = x.to(device)\n"
+        "        return F.interpolate(x, size=(8, 8), mode='bicubic')\n"
+        "class M(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return F.interpolate(x, size=(8, 8), mode='bicubic')\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code}, ("xla",))
+    sure = {
+        f.location.line: (f.verdict.value, f.confidence.value)
+        for f in part.findings
+        if f.rule == "operator-support"
+    }
+    assert sure == {6: ("falls-back", "possible"), 9: ("breaks", "likely")}
+
+
+def test_what_a_test_repeats_is_not_repeated_in_a_program(tmp_path: Path) -> None:
+    loop = (
+        "import torch\nfrom lib import solve\ndef test_it(model, opt):\n    for _ in range(9):\n"
+        "        solve(model()).backward()\n        opt.step()\n"
+    )
+    lib = "import torch\ndef solve(m: torch.Tensor):\n    return torch.linalg.cholesky(m)\n"
+    sure = []
+    for caller in ("tests/test_lib.py", "train.py"):
+        folder = tmp_path / caller.partition(".")[0].replace("/", "_")
+        part = judge_files(folder, {"lib.py": lib, caller: loop}, ("native",))
+        (found,) = (f for f in part.findings if f.rule == "operator-support")
+        sure.append((found.confidence.value, found.context.hot))
+    assert sure[0][1] is False
+    assert sure[1] == ("likely", True)

@@ -97,20 +97,24 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         placed = Confidence.POSSIBLE
     operator = _lookup(spelling, "native", None, call).operator.partition(".")[0]
     where = f", {hot}" if hot else ""
+    size = _size(subject, view)
+    stage = _TRACED if not hot or "forward" in hot else _TRAINED if "training" in hot else "loop"
     yield Hit(
         event.span,
         f"{_short(spelling)} reaches {operator}{where}",
         weakest(confidence, placed),
         group=f"operator-support/{operator}",
         guarded=False,
-        answer=lambda target: _answer(spelling, call, target, bool(hot), entry),
-        asks=(spelling, _plain(call), bool(hot), entry),
+        answer=lambda target: _answer(spelling, call, target, bool(hot), entry, size, stage),
+        asks=(spelling, _plain(call), bool(hot), entry, size, stage),
     )
 
 
 # ---- what the table says ------------------------------------------------------------------------
 
 
+_TRACED, _TRAINED = "traced", "trained"
+"""Where a place runs: in what a trace records, as far as is known, or in a training loop."""
 _ANSWERS: dict[tuple[str, str, str | None, str], operators.Answer] = {}
 """The same calls come again and again; what is known of one is small as text."""
 
@@ -170,7 +174,13 @@ def _speaks(spelling: str, call: CallFacts, targets: Sequence[Target]) -> bool:
 
 
 def _answer(
-    spelling: str, call: CallFacts, target: Target, hot: bool, entry: bool
+    spelling: str,
+    call: CallFacts,
+    target: Target,
+    hot: bool,
+    entry: bool,
+    size: int | None = None,
+    where: str = _TRACED,
 ) -> TargetVerdict | None:
     try:
         answer = _lookup(spelling, target, None, call)
@@ -202,23 +212,84 @@ def _answer(
     raises = verdict is Verdict.BREAKS and target.path != "xla"
     if not raises and not hot and not (entry and reported):
         confidence = Confidence.POSSIBLE
+    if verdict is Verdict.BREAKS and target.path == "xla" and where != _TRACED:
+        run = _lookup(spelling, target, "eager", call)
+        if run.verdict is Verdict.FALLS_BACK:
+            verdict, evidence = run.verdict, run.evidence
+            stages = {"eager": {"forward": verdict}, **stages}
+        if where != _TRAINED:
+            # Between traced modules tensors stay on the CPU: samplers, pipelines, loops.
+            confidence = Confidence.POSSIBLE
     if all(e.kind in _WEAK for e in evidence):
         confidence = weakest(confidence, Confidence.LIKELY)
-    return TargetVerdict(verdict, confidence, evidence, _instead(answer), stages)
+    return TargetVerdict(verdict, confidence, evidence, _instead(answer, call, size), stages)
 
 
-def _instead(answer: operators.Answer) -> str:
+_ELSEWHERE = "on the host, once where its inputs do not change"
+
+
+def _instead(answer: operators.Answer, call: CallFacts, size: int | None) -> str:
     """The workaround with its conditions, by which the reader decides, and where its code is."""
-    if not answer.workarounds:
-        return ""
-    first = answer.workarounds[0]
+    known = {
+        name: a.value for name, a in call.arguments.items() if a.value is not operators.UNKNOWN
+    }
+    if size is not None:
+        known["size"] = size
+    fitting = [w for w in answer.workarounds if w.suits(known)]
+    if not fitting:
+        # None of those that there are is for these arguments.
+        return f"{_ELSEWHERE[0].upper()}{_ELSEWHERE[1:]}." if answer.workarounds else ""
     operator = answer.operator.partition(".")[0]
-    said = f"{first.title}. {first.context}"
-    if first.context.startswith("Size"):
-        # Source seldom tells the size, and for another one this is no help.
-        size, mark, rest = first.context.partition("; ")
-        said = f"Only for s{size[1:].rstrip('.')}: {first.title}{mark}{rest}"
-    return f"{said} The code: neuronport operators show {operator}"
+    show = f"The code: neuronport operators show {operator}"
+    first = fitting[0]
+    if not first.for_a_size or size is not None:
+        return f"{first.title}. {first.context} {show}"
+    # Source seldom tells the size, and for another one this is no help.
+    told = "; ".join(
+        f"{w.context.partition(';')[0].rstrip('.').replace('Size', 'for size', 1)}: {w.title}"
+        for w in fitting
+        if w.for_a_size
+    )
+    return f"{_ELSEWHERE[0].upper()}{_ELSEWHERE[1:]}; {told}. {show}"
+
+
+def _size(value: Value, view: ModuleView, depth: int = 0) -> int | None:
+    """The number of rows of a matrix, where it is written how it is made."""
+    if value is None or depth > _MAX_STEPS:
+        return None
+    if value[0] == "v":
+        return _size(view.summary.definitions[value[1]].value, view, depth + 1)
+    if value[0] == "call" and value[1] is not None:
+        func, args = value[1], value[2]
+        if func[0] == "attr":
+            if func[2] in _KEEP_SIZE:
+                return _size(func[1], view, depth + 1)
+            return None
+        name = view.name(func)
+        if name in ("torch.eye", "torch.zeros", "torch.ones", "torch.empty") and args:
+            last = args[-1] if args[-1] is None or args[-1][0] not in ("list", "tuple") else None
+            if args[-1] is not None and last is None and args[-1][1]:
+                last = args[-1][1][-1]
+            known, number = view.constant(last)
+            return number if known and type(number) is int else None
+        return None
+    if value[0] == "item" and value[2] is not None and value[2][0] == "tuple" and value[2][1]:
+        end = value[2][1][-1]
+        if (
+            end is not None
+            and end[0] == "slice"
+            and end[1] in (None, ("const", None), ("const", 0))
+        ):
+            known, number = view.constant(end[2])
+            return number if known and type(number) is int and number > 0 else None
+    return None
+
+
+_MAX_STEPS = 6
+_KEEP_SIZE = frozenset(
+    ("to", "clone", "contiguous", "detach", "float", "double", "expand", "repeat")
+)
+"""Methods after which the last dimension is as it was; a repetition of it is hardly an inverse's."""
 
 
 def _depends(when: str, call: CallFacts, spelling: str) -> bool:
@@ -279,7 +350,9 @@ def _confidence(event: Event, spelling: str, view: ModuleView) -> Confidence | N
 
 def _hot(event: Event, spelling: str, view: ModuleView) -> str:
     if spelling.startswith("torch.nn.") and spelling.rpartition(".")[2][:1].isupper():
-        return "which runs in forward"
+        owner = view.facts.scopes[view.ctx(event).scope].owner
+        if not owner or view.kinds.is_module_class(owner):
+            return "which runs in forward"
     hot = view.hot(event)
     if hot:
         return hot
