@@ -45,6 +45,7 @@ _COSTLY = frozenset(("int64-gather", "float16-tensor"))
 """What costs time where it runs every step: a test runs once, and mostly on the CPU; and a number
 format that is a test's subject."""
 
+_RIGHT = ", which is right here: what is asked with it only CUDA has"
 _REPLACES = frozenset(("store", "del"))
 _SETTINGS = re.compile(r"\.(backends|_?config|settings|options|flags)(\.|$)")
 """In a dotted name: to assign it is what it is there for."""
@@ -235,12 +236,21 @@ class Judge:
                 f"{match.name}: {spec.answer} on Neuron, so that this lets Neuron's tensors pass "
                 "as it does the CPU's"
             )
+        elif spec.answer and event.kind == "attr" and decided.for_kernels(event, view):
+            override = Verdict.LOCKS_IN
+            message = (
+                f"{match.name}: {spec.answer} on Neuron, which takes the portable way: the other is "
+                "that of a kernel compiled for CUDA"
+            )
+            instead = "leave the test: Neuron has no such kernel, and does not come to it"
         elif spec.answer and event.kind == "use":
             stopped = any(
                 g.kind == "raise" and view.truth_of(g.test) is (not g.polarity)
                 for g in view.guards(event)
             )
             override, message = _answered(spec, match, event, view, skipped or stopped)
+            if override is Verdict.LOCKS_IN and message.endswith(_RIGHT):
+                instead = "leave it: what it asks for, or sets, is CUDA's own"
         return self._finding(
             spec,
             Hit(event.span, message, sure, override, replacement=instead),
@@ -295,6 +305,8 @@ class Judge:
         nowhere = (
             unreached is not None or placed or (guard is not None and guard.kind == "decorator")
         )
+        if not skipped and view.on_request(event):
+            hit = replace(hit, confidence=weakest(hit.confidence, Confidence.LIKELY))
         if view.of_other_vendor(guard, unreached):
             # Neither CUDA's machines nor Neuron's come here.
             hit = replace(hit, confidence=weakest(hit.confidence, Confidence.POSSIBLE))
@@ -503,6 +515,8 @@ def _answered(
         return Verdict.LOCKS_IN, f"{says}: where CUDA is asked for, the program ends here"
     if decides is Decided.EMPTIES:
         return Verdict.BREAKS, f"{says}, so the loop over it does nothing, and nothing fails"
+    if decides is Decided.CUDAS_OWN:
+        return Verdict.LOCKS_IN, f"{says}{_RIGHT}"
     if decides is Decided.SAYS:
         return Verdict.LOCKS_IN, f"{says}: that is what is written down or kept here"
     if decides is Decided.SKIPS:

@@ -9,6 +9,7 @@ from neuronport.detectors.device._strings import asks_given
 from neuronport.findings import Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.rulebook.model import Condition, Rulebook, Spec
+from neuronport.source import versions
 from neuronport.source.environment import variables
 from neuronport.source.kinds import UNKNOWN
 from neuronport.source.processes import programs
@@ -51,6 +52,7 @@ class Matched:
         """The row of what is imported from a package, where the package's row speaks."""
 
 
+_VERSION = "torch.version.cuda"
 _MAX_CHOICES = 8
 _OPTIONS = frozenset(("cuda", "cpu", "half", "bfloat16", "float", "double", "compile"))
 """Methods whose names options have as well: to read one is no call."""
@@ -128,6 +130,14 @@ def _uses(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
             if asked:
                 confidence = weakest(confidence, Confidence.LIKELY)
             yield Matched(spec, dotted, confidence, False, asked)
+    if dotted == _VERSION and plain and event.role == "load":
+        line = versions.taken_apart(event, view)
+        inside = book.prefixes.get(_VERSION)
+        if line and inside:
+            yield Matched(
+                inside[0], f"{dotted}, taken apart in line {line}", Confidence.LIKELY, False
+            )
+            return
     # A row without conditions speaks where none of its variants did.
     if plain and not spoke:
         yield Matched(plain[0], dotted, Confidence.CERTAIN, False)

@@ -39,6 +39,12 @@ DEVICE_CLASS = re.compile(r"CUDA|Cuda|GPU|Gpu|CPU|Cpu(?![a-z])")
 _NAMES_ONLY = frozenset(("compare", "key", "index"))
 """Roles of strings that name a device, and place nothing there."""
 _SWITCHES = frozenset(("autocast", "GradScaler", "is_autocast_enabled", "is_autocast_available"))
+_CUDAS_OWN = re.compile(
+    r"^torch\.backends\.(cuda|cudnn)\.|tf32|^(pynvml|nvidia_smi|py3nvml)\.", re.I
+)
+"""Dotted names that stand for nothing on any other device."""
+_KERNELS = re.compile(r"^(?!torch\.)(.*\.)?(_C|_ext|_cuda|\w+_cuda|\w+_cuda_ext|triton|cupy)\.\w+$")
+"""Dotted names of functions compiled for CUDA."""
 _DIVISIONS = ("%", "//", "/")
 _MAX_DEPTH = 8
 _MAX_LINES = 8
@@ -58,13 +64,67 @@ class Decided(StrEnum):
     """How often a loop runs: not once."""
     SKIPS = "skips"
     """Whether something else happens: a setting, a message, a kernel of CUDA's."""
+    CUDAS_OWN = "cuda's own"
+    """Whether something is asked, or set, that only CUDA has: no is the right answer elsewhere."""
     UNKNOWN = "unknown"
     """Not tested where it is asked."""
 
 
 def of_question(event: Event, view: ModuleView) -> Decided:
     """What the answer at a call decides, by the test the call stands in."""
-    return _of(view, event, lambda test: _asks(test, event.name, event.span.line, 0))
+
+    def ours(test: Value) -> bool:
+        return _asks(test, event.name, event.span.line, 0)
+
+    decides = _of(view, event, ours)
+    if decides in (Decided.DEVICE, Decided.SKIPS) and _asks_for_cudas_own(event, view, ours):
+        return Decided.CUDAS_OWN
+    return decides
+
+
+def _asks_for_cudas_own(event: Event, view: ModuleView, ours: Any) -> bool:
+    """``if torch.cuda.is_available() and torch.backends.cuda.matmul.allow_tf32:``"""
+    return any(
+        test is not None and test[0] == "bool" and test[1] == "and" and ours(test)
+        for n in range(event.span.line, event.span.line - _MAX_LINES, -1)
+        for i in view.guards_at.get(n, ())
+        for test in (view.facts.guards[i].test,)
+        if test is not None
+        and test[0] == "bool"
+        and any(_is_cudas_own(part, 0) for part in test[2] if not ours(part))
+    )
+
+
+def _is_cudas_own(value: Value, depth: int) -> bool:
+    if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
+        return False
+    if value[0] == "ref" and _CUDAS_OWN.search(value[1]):
+        return True
+    return any(_is_cudas_own(part, depth + 1) for part in _parts(value))
+
+
+def for_kernels(event: Event, view: ModuleView) -> bool:
+    """Whether the way that Neuron's tensors do not take, where ``x.is_cuda`` is asked, calls what is
+    compiled for CUDA: the other is the portable one."""
+    asked = ("attr", event.value, event.name)
+    facts = view.facts
+    return any(
+        i in view.launching
+        and _holds(facts.guards[i].test, asked, 0)
+        and view.truth.skipped(view.summary, facts.guards[i])
+        for n in range(event.span.line, event.span.line - _MAX_LINES, -1)
+        for i in view.guards_at.get(n, ())
+    )
+
+
+def launching(facts: ModuleFacts) -> frozenset[int]:
+    """The guards under which something is called that is compiled for CUDA."""
+    found: set[int] = set()
+    for event in facts.events:
+        guards = facts.contexts[event.ctx].guards if event.kind == "use" else ()
+        if guards and event.role == "call" and _KERNELS.search(event.name):
+            found.update(guards)
+    return frozenset(found)
 
 
 def of_test(event: Event, view: ModuleView) -> Decided:

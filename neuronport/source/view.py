@@ -51,6 +51,7 @@ class ModuleView:
         self._unreached: dict[int, Related | None] = {}
         self._skips: dict[int, bool] = {}
         self._empty: dict[int, bool] = {}
+        self._requested: dict[tuple[int, ...], bool] = {}
         self.callers = Callers(index, self.truth)
         self._known: dict[str, Any] = {}
 
@@ -150,6 +151,11 @@ class ModuleView:
         """The guards under which a device is chosen."""
         return self.once("choosing", self._find_choosing)
 
+    @property
+    def launching(self) -> frozenset[int]:
+        """The guards under which a kernel of CUDA's is called."""
+        return self.once("launching", lambda: decided.launching(self.facts))
+
     def _find_choosing(self) -> frozenset[int]:
         return decided.choosing(self.facts)
 
@@ -243,6 +249,36 @@ class ModuleView:
                 if guard.kind == "raise" and self.truth_of(guard.test) is (not guard.polarity):
                     found[info.owner] = i
         return found
+
+    def on_request(self, event: Event) -> bool:
+        """Whether a place runs only where a switch is given that is off by itself: ``if cuda:`` of a
+        parameter ``cuda=False``."""
+        guards = self.ctx(event).guards
+        if guards not in self._requested:
+            found = (self.facts.guards[i] for i in guards)
+            self._requested[guards] = any(
+                g.polarity and g.kind in ("if", "ifexp", "bool") and self._is_switch(g.test)
+                for g in found
+            )
+        return self._requested[guards]
+
+    def _is_switch(self, test: Value) -> bool:
+        if test is None or test[0] not in ("param", "attr"):
+            return False
+        if test[0] == "param":
+            function = self.facts.functions.get(test[1])
+            return function is not None and ("const", False) in (
+                p[1] for p in function.params if p[0] == test[2]
+            )
+        values = self.resolver.attribute(test)
+        return bool(values) and all(
+            owner.module == self.summary.module and self._is_given(value) for owner, value in values
+        )
+
+    def _is_given(self, value: Value) -> bool:
+        if value is not None and value[0] == "v":
+            value = self.facts.definitions[value[1]].value
+        return value is not None and value[0] == "param" and self._is_switch(value)
 
     def compared(self, event: Event) -> bool:
         """Whether a name only stands in a comparison that is tested: ``backend == Backend.NCCL``."""

@@ -158,3 +158,130 @@ def test_to_see_no_gpu_is_to_choose_the_cpu(tmp_path: Path, value: str, cores: b
     (finding,) = [f for f in part.findings if "CUDA_VISIBLE" in f.rule]
     instead = next(iter(finding.by_target.values())).replacement
     assert ("NEURON_RT_VISIBLE_CORES" in instead) is cores
+
+
+@pytest.mark.parametrize(
+    ("code", "confidence"),
+    [
+        (ON_REQUEST, "likely"),
+        (ON_REQUEST.replace("cuda=False", "cuda=True"), "certain"),
+        (ON_REQUEST.replace("if cuda", "if not cuda"), "certain"),
+        (
+            "import torch\nclass T:\n    def __init__(self, gpu=False):\n        self.gpu = gpu\n"
+            "    def f(self):\n        x = torch.ones(1)\n        if self.gpu:\n            x.cuda()\n",
+            "likely",
+        ),
+    ],
+)
+def test_what_a_switch_has_to_ask_for_is_less_sure(
+    tmp_path: Path, code: str, confidence: str
+) -> None:
+    (finding,) = found(tmp_path, code, "api/torch.Tensor.cuda")
+    assert (finding.verdict.value, finding.confidence.value) == ("breaks", confidence)
+
+
+TABLE = "import torch\nCASES = [[{'kind': 'a', 'device': 'cuda'}]]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "confidence"),
+    [
+        ("run.py", "", "likely"),
+        ("run.py", "if torch.cuda.is_available():\n    pass\n", "likely"),
+        ("tests/test_run.py", "", "likely"),
+        ("tests/test_run.py", "if torch.cuda.is_available():\n    pass\n", "possible"),
+        ("tests/test_run.py", "from testing import skip_if_no_cuda\n", "possible"),
+    ],
+)
+def test_a_device_in_a_table_depends_on_who_reads_it(
+    tmp_path: Path, name: str, more: str, confidence: str
+) -> None:
+    part = judge_files(tmp_path, {name: TABLE + more})
+    (finding,) = [f for f in part.findings if f.rule == "hardcoded-cuda-device"]
+    assert finding.confidence.value == confidence
+
+
+@pytest.mark.parametrize(
+    ("code", "says", "confidence"),
+    [
+        ("DEVICES = ['cpu', 'cuda']\n", "a list of devices", "certain"),
+        ("DEVICES = [\n    None,\n    'cuda:0',\n]\n", "a list of devices", "certain"),
+        ("TEST_CASE_1 = ['cuda:0']\n", "CUDA alone", "likely"),
+        (
+            "TEST_CASE_DEVICE_2 = [\n    PATH,\n    {'level': 8},\n    'cuda',\n]\n",
+            "a row of other things",
+            "likely",
+        ),
+        ("device_options = ['--device', 'cuda']\n", "a row of other things", "possible"),
+    ],
+)
+def test_a_row_with_a_device_is_no_list_of_devices(
+    tmp_path: Path, code: str, says: str, confidence: str
+) -> None:
+    (finding,) = found(tmp_path, code, "cuda-device-list")
+    assert says in finding.message
+    assert finding.confidence.value == confidence
+    instead = {v.replacement for v in finding.by_target.values()}
+    assert any('add "neuron"' in text for text in instead) is (says == "a list of devices")
+
+
+@pytest.mark.parametrize(
+    ("test", "right"),
+    [
+        ("torch.cuda.is_available() and torch.backends.cuda.matmul.allow_tf32", True),
+        ("torch.cuda.is_available() and (detect_tf32() or torch.backends.cudnn.enabled)", True),
+        ("torch.cuda.is_available() and flag", False),
+        ("torch.cuda.is_available() or torch.backends.cuda.matmul.allow_tf32", False),
+    ],
+)
+def test_a_question_about_what_only_cuda_has_is_rightly_answered_no(
+    tmp_path: Path, test: str, right: bool
+) -> None:
+    code = f"import torch\nfrom mylib import detect_tf32, flag\nif {test}:\n    x = torch.ones(1, device='cuda')\n"
+    (finding,) = found(tmp_path, code, "api/torch.cuda.is_available")
+    assert ("right here" in finding.message) is right
+    assert (finding.verdict.value == "locks-in") is right
+    assert any("leave it" in v.replacement for v in finding.by_target.values()) is right
+
+
+PORTABLE = (
+    "import torch\nfrom mylib import _C\ndef f(x: torch.Tensor):\n    if {test}:\n        return {first}\n"
+    "    return {second}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("test", "first", "second", "leave"),
+    [
+        ("not x.is_cuda", "x + 1", "_C.add_one(x)", True),
+        ("x.is_cuda", "_C.add_one(x)", "x + 1", True),
+        ("x.is_cuda", "x + 2", "x + 1", False),
+        ("not x.is_cuda", "_C.add_one(x)", "x + 1", False),
+    ],
+)
+def test_the_portable_way_beside_a_kernel_is_taken(
+    tmp_path: Path, test: str, first: str, second: str, leave: bool
+) -> None:
+    code = PORTABLE.format(test=test, first=first, second=second)
+    (finding,) = found(tmp_path, code, "api/torch.Tensor.is_cuda")
+    assert ("portable way" in finding.message) is leave
+    assert (finding.verdict.value == "locks-in") is leave
+
+
+@pytest.mark.parametrize(
+    ("code", "apart"),
+    [
+        ("v = torch.version.cuda\nw = os.environ.get('V', v).split('.')\n", True),
+        ("v = torch.version.cuda\nw = float(v)\n", True),
+        ("v = torch.version.cuda\nif v is not None:\n    w = v.split('.')\n", False),
+        ("v = torch.version.cuda\nw = os.environ.get('V', '').split('.')\n", False),
+        ("v = torch.version.cuda\nprint(v)\n", False),
+    ],
+)
+def test_a_version_that_is_none_is_taken_apart(tmp_path: Path, code: str, apart: bool) -> None:
+    part = judge_files(tmp_path, {"case.py": "import os, torch\n" + code})
+    rows = [f for f in part.findings if f.location.line == 2 and "torch.version" in f.rule]
+    assert {f.rule for f in rows} == {"api/torch.version.cuda" + ".*" * apart}
+    if apart:
+        assert rows[0].verdict.value == "breaks"
+        assert "line 3" in rows[0].message

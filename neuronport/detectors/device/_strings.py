@@ -302,6 +302,53 @@ def _method(
     return Confidence.POSSIBLE, f"given to .{name}()"
 
 
+def row_of(event: Event, view: ModuleView) -> tuple[Value, ...] | None:
+    """What the innermost list around a text holds; None: it was not found."""
+    role, line = event.role, event.span[0]
+    while role[0] in ("elem", "branch"):
+        role = role[1]
+    text = ("const", event.name)
+    if role[0] == "assign":
+        before = [d for d in view.facts.definitions if d.name == role[1] and d.line <= line]
+        return _innermost(before[-1].value, text, 0) if before else None
+    for other in view.facts.events:
+        if other.kind in ("str", "import") or not other.span[0] <= line <= other.span[2]:
+            continue
+        for value in (other.value, *(other.args or ()), *(v for _, v in other.kwargs)):
+            found = _innermost(value, text, 0)
+            if found is not None:
+                return found
+    return None
+
+
+def _innermost(value: Value, text: Value, depth: int) -> tuple[Value, ...] | None:
+    if value is None or depth > 6:
+        return None
+    inner: tuple[Value, ...] = ()
+    if value[0] in ("list", "tuple", "set"):
+        if text in value[1]:
+            return tuple(value[1])
+        inner = value[1]
+    elif value[0] == "call":
+        inner = (*value[2], *(v for _, v in value[3]))
+    elif value[0] == "bin":
+        inner = value[2:]
+    found = (_innermost(part, text, depth + 1) for part in inner)
+    return next((part for part in found if part is not None), None)
+
+
+def names_device(value: Value) -> bool:
+    """Whether an item of a list is a device: its name, a ``torch.device``, or no device."""
+    if value is None or value[0] == "call":
+        return True
+    if value[0] != "const":
+        return value[0] not in ("dict", "list", "tuple")
+    if value[1] is None:
+        return True
+    word = value[1].partition(":")[0].strip().lower() if isinstance(value[1], str) else ""
+    return word in ("cuda", "gpu", "auto", "all") or word in OTHER_DEVICES
+
+
 def has_neuron(event: Event, view: ModuleView) -> bool:
     """Whether a list that the line has names Neuron too."""
     line = event.span[0]

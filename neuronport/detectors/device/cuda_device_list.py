@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
-from neuronport.findings import Confidence, Verdict
+from neuronport.findings import Confidence, Verdict, weakest
 from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
 EVENTS = ("str",)
 STRINGS = _strings.STRINGS
+_CASES = re.compile(r"(^|_)(test|tests|case|cases|param|params)(_|$)", re.I)
+"""In a name: what a test is run with."""
 _PARTS = frozenset(
     (
         "python",
@@ -80,6 +84,17 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     found = _strings.place(event, view)
     if found is None:
         return
+    items = _strings.row_of(event, view)
+    if items is not None and (len(items) == 1 or not all(map(_strings.names_device, items))):
+        yield Hit(
+            event.span,
+            f"names CUDA in a row of other things, {found[1]}"
+            if len(items) > 1
+            else f"CUDA alone, {found[1]}",
+            weakest(found[0], Confidence.LIKELY if _is_case(role) else Confidence.POSSIBLE),
+            replacement="another such row for the device that is there, run where there is one",
+        )
+        return
     yield Hit(event.span, f"a list of devices, {found[1]}", found[0])
 
 
@@ -99,3 +114,8 @@ def _left_alone(event: Event, view: ModuleView) -> str:
                 f"{other.at[0]}"
             )
     return ""
+
+
+def _is_case(role: Any) -> bool:
+    """Whether a list holds what a test is run with."""
+    return bool(role[0] == "assign" and _CASES.search(str(role[1])))

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
-from neuronport.findings import Confidence, Verdict
+from neuronport.findings import Confidence, Role, Verdict, weakest
 from neuronport.readers.python.facts import Event
 from neuronport.source.decided import is_read_there
+from neuronport.source.truth import conditions
 from neuronport.source.view import ModuleView
+from neuronport.workspace.roles import role_of_path
 
 EVENTS = ("str",)
 STRINGS = _strings.STRINGS
@@ -47,6 +49,10 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if found is None:
         return
     confidence, where = found
+    if role[0] == "value":
+        # Who reads the table is not seen; in a test it may be skipped there, or ask first.
+        asks = role_of_path(view.facts.path) is Role.TEST and _asks(view)
+        confidence = weakest(confidence, Confidence.POSSIBLE if asks else Confidence.LIKELY)
     guard = view.skipping_guard(event)
     verdict = None
     if guard is not None:
@@ -55,3 +61,17 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             # Another device goes the other way, and stays what it is; a checkpoint is read there.
             verdict = Verdict.LOCKS_IN
     yield Hit(event.span, f"the device is {event.name.strip()!r}, {where}", confidence, verdict)
+
+
+def _asks(view: ModuleView) -> bool:
+    """Whether a module asks for CUDA anywhere, or skips its tests without it."""
+    return view.once("asks for CUDA", lambda: _finds_question(view))
+
+
+def _finds_question(view: ModuleView) -> bool:
+    known = conditions()
+    return any(
+        event.kind in ("use", "import")
+        and (event.name in known["false"] or event.name.rpartition(".")[2] in known["skips"])
+        for event in view.facts.events
+    )

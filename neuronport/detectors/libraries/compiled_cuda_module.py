@@ -15,6 +15,10 @@ EVENTS = ("import", "use")
 MODULES = r"(?:^|\.)(?:_C\w*|_ext|_kernels?|_cuda|\w*_cuda\w*)\.\w+$"
 _CUDA = re.compile(r"(^|_)cuda(_ext|_kernels?|_ops|_lib)?$|_cuda_ext$|_cuda(_C)?$")
 _EXTENSION = re.compile(r"^_(C|ext|cuda|kernels?)$|^_C_\w+$")
+_ASKS = re.compile(
+    r"^(skip|require|is|has|use|no|not|to|get|set|init|check|test|with|only|needs?)_"
+)
+"""What functions begin with: ``skip_if_no_cuda`` is no module."""
 _OTHERS = frozenset(
     [
         "torch",
@@ -60,7 +64,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 
 
 def _sure(name: str, part: str, view: ModuleView) -> Confidence | None:
-    if not (_CUDA.search(part) or _EXTENSION.match(part)):
+    if not (_CUDA.search(part) or _EXTENSION.match(part)) or _ASKS.match(part):
         return None
     root = name.lstrip("@").partition(".")[0]
     if root in _OTHERS or view.index.module(name) is not None or not view.imports("torch"):
