@@ -202,3 +202,34 @@ def test_a_list_that_lets_in_what_is_only_for_cuda_is_left_alone(
 ) -> None:
     (finding,) = found(tmp_path, "import torch\n" + code, "cuda-device-list")
     assert all(("leave it" in v.replacement) is left for v in finding.by_target.values())
+
+
+@pytest.mark.parametrize(
+    ("code", "instead"),
+    [
+        (
+            "if t.device != torch.device('cuda'):\n        t = t.to(torch.device('cuda'))",
+            "t.to(device)",
+        ),
+        ("if t.device.type != 'cuda':\n        t = t.cuda()", "t.to(device)"),
+        ("if t.device.type != 'cuda':\n        return plain(t)", '== "cpu"'),
+        ("if t.device.type == 'cuda':\n        t = fast(t)", '!= "cpu"'),
+    ],
+)
+def test_advice_for_a_gate_has_its_sense(tmp_path: Path, code: str, instead: str) -> None:
+    code = f"import torch\ndef f(t: torch.Tensor):\n    {code}\n    return t\n"
+    (finding,) = found(tmp_path, code, "cuda-device-gate")
+    assert instead in next(iter(finding.by_target.values())).replacement
+
+
+def test_what_is_left_on_the_host_is_said_once(tmp_path: Path) -> None:
+    code = (
+        "import torch\nclass Head(torch.nn.Module):\n    def forward(self, x):\n"
+        "        y = torch.zeros(x.size())\n        y = y.cuda() if x.is_cuda else y\n"
+        "        return x * y\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code})
+    (finding,) = (f for f in part.findings if f.location.line == 5)
+    assert (finding.rule, finding.verdict.value) == ("left-on-the-host", "breaks")
+    assert finding.confidence.value == "certain"
+    assert "y.to(x.device)" in next(iter(finding.by_target.values())).replacement

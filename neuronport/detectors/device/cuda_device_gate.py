@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
 from neuronport.findings import Confidence
-from neuronport.readers.python.facts import Event
+from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 EVENTS = ("str", "use")
 STRINGS = _strings.STRINGS
+_MOVES = ("to", "cuda")
+_LINES = 3
+"""Lines of a branch in which a move is looked for."""
+_NOT_THERE = 'device.type == "cpu", or a test for the ability that is missing'
 ONLY = {"use": ("hasattr", "getattr")}
 
 
@@ -40,7 +44,34 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         question = f"asks whether {text} is {op} {name}"
     else:
         question = f"asks whether {name} is {'not ' if op in ('!=', 'is not') else ''}{text}"
-    yield Hit(event.span, question, confidence)
+    other_way = op in ("!=", "is not", "not in")
+    yield Hit(
+        event.span,
+        question,
+        confidence,
+        replacement=_there_already(event, other, view) or _NOT_THERE if other_way else "",
+    )
+
+
+def _there_already(event: Event, asked: Value, view: ModuleView) -> str:
+    """What to write where something is moved if it is not there: to move it says so already. Empty:
+    something else happens there."""
+    while asked is not None and asked[0] == "attr" and asked[2] in ("type", "device"):
+        asked = asked[1]
+    name = view.text(asked, whole=True)
+    for moved in view.facts.events:
+        if (
+            moved.kind == "method"
+            and moved.name in _MOVES
+            and 0 <= moved.at[0] - event.at[0] <= _LINES
+            and view.text(moved.value, whole=True) == name
+            and any(g.line == event.at[0] and g.polarity for g in view.guards(moved))
+        ):
+            return (
+                f"{name}.to(device) without the test, with the device of the model: what is there "
+                "already stays"
+            )
+    return ""
 
 
 def _has_cuda(event: Event, view: ModuleView) -> Iterator[Hit]:
