@@ -161,7 +161,7 @@ def test_help_for_other_arguments_is_not_given(tmp_path: Path) -> None:
 def test_between_traced_modules_tensors_are_on_the_host(tmp_path: Path) -> None:
     code = (
         "import torch\nimport torch.nn.functional as F\nclass Pipeline:\n"
-        "    def __call__(self, x, device):\n        x = x.to(device)\n"
+        "    def __call__(self, x):\n        x = x.cuda()\n"
         "        return F.interpolate(x, size=(8, 8), mode='bicubic')\n"
         "class M(torch.nn.Module):\n    def forward(self, x):\n"
         "        return F.interpolate(x, size=(8, 8), mode='bicubic')\n"

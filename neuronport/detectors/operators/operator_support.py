@@ -16,7 +16,7 @@ from neuronport.data import data_folder
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import on_host, uses_torch
 from neuronport.detectors._tensors import placed as placed_at
-from neuronport.findings import Confidence, EvidenceKind, TargetVerdict, Verdict, weakest
+from neuronport.findings import Confidence, Evidence, EvidenceKind, TargetVerdict, Verdict, weakest
 from neuronport.operators import Argument, CallFacts, Status, UnknownOperatorError
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source import places
@@ -186,15 +186,10 @@ def _answer(
         answer = _lookup(spelling, target, None, call)
     except UnknownOperatorError:
         return None
-    verdict, evidence, confidence = answer.verdict, answer.evidence, answer.confidence
-    if verdict is None or verdict.is_reference:
-        open_ = [p for p in answer.conditions_unknown if _depends(p.when, call, spelling)]
-        worse = [p for p in open_ if p.verdict is not None and not p.verdict.is_reference]
-        if not worse:
-            return None
-        verdict, evidence = worse[0].verdict, worse[0].evidence
-        confidence = Confidence.POSSIBLE
-    assert verdict is not None
+    verdict, evidence, sure = _found(answer, call, spelling)
+    if verdict is None:
+        return None
+    confidence = Confidence.POSSIBLE if not sure else answer.confidence
     stage = operators.DEFAULT_STAGE[target.path]
     stages = {stage: {"forward": verdict}}
     if target.path == "native":
@@ -213,9 +208,9 @@ def _answer(
     if not raises and not hot and not (entry and reported):
         confidence = Confidence.POSSIBLE
     if verdict is Verdict.BREAKS and target.path == "xla" and where != _TRACED:
-        run = _lookup(spelling, target, "eager", call)
-        if run.verdict is Verdict.FALLS_BACK:
-            verdict, evidence = run.verdict, run.evidence
+        run, why, _ = _found(_lookup(spelling, target, "eager", call), call, spelling)
+        if run is Verdict.FALLS_BACK:
+            verdict, evidence = run, why
             stages = {"eager": {"forward": verdict}, **stages}
         if where != _TRAINED:
             # Between traced modules tensors stay on the CPU: samplers, pipelines, loops.
@@ -223,6 +218,19 @@ def _answer(
     if all(e.kind in _WEAK for e in evidence):
         confidence = weakest(confidence, Confidence.LIKELY)
     return TargetVerdict(verdict, confidence, evidence, _instead(answer, call, size), stages)
+
+
+def _found(
+    answer: operators.Answer, call: CallFacts, spelling: str
+) -> tuple[Verdict | None, tuple[Evidence, ...], bool]:
+    """What is to be said of a call, why, and whether nothing it depends on is open."""
+    if answer.verdict is not None and not answer.verdict.is_reference:
+        return answer.verdict, answer.evidence, True
+    for open_ in answer.conditions_unknown:
+        worse = open_.verdict is not None and not open_.verdict.is_reference
+        if worse and _depends(open_.when, call, spelling):
+            return open_.verdict, open_.evidence, False
+    return None, (), False
 
 
 _ELSEWHERE = "on the host, once where its inputs do not change"
