@@ -28,8 +28,31 @@ def what_it_says(entry: dict[str, str]) -> str:
     detail = re.sub(r" \[\w+Warning: .*$", "", entry["detail"])
     if entry["outcome"] == "returns":
         nothing = detail in {"no value", "NoneType: None"}
-        return "does nothing visible" if nothing else f"answers {detail}"
+        return "does nothing visible" if nothing else answer(detail, entry["expression"])
     return f"raises {detail}"
+
+
+PLAIN = frozenset(
+    ["bool", "int", "str", "tuple", "list", "dict", "set", "OrderedDict", "Size", "device", "dtype"]
+)
+
+
+def answer(detail: str, expression: str) -> str:
+    """What came back, as somebody would say it who knows the API and not the measuring."""
+    kind, _, value = detail.partition(": ")
+    thing = re.fullmatch(r"<(class|module|function) '?([\w.<>]+?)'?>", value)
+    if thing is not None and expression.startswith("type("):
+        return f"runs and returns an object of type {thing[2]}"
+    if thing is not None:
+        return "returns a function" if "lambda" in expression else f"has the {thing[1]} {thing[2]}"
+    member = re.fullmatch(r"<(\w+\.\w+): \d+>", value)
+    if member is not None:
+        return f"answers {member[1]}"
+    return (
+        f"answers {value}"
+        if kind in PLAIN or value.startswith(f"{kind}('")
+        else f"returns an object of type {kind}"
+    )
 
 
 def cited() -> list[Any]:
@@ -59,7 +82,10 @@ def test_measured_evidence(row: dict[str, Any], evidence: dict[str, str], has_ot
         for entry in results(evidence["source"])
         if entry["name"].startswith(row["name"].removesuffix(".*")) or last in entry["expression"]
     ]
-    agreeing = [entry for entry in entries if what_it_says(entry) in evidence["says"]]
+    says = evidence["says"]
+    agreeing = [
+        e for e in entries if re.search(f"{re.escape(what_it_says(e))}($| and warns)", says)
+    ]
     assert agreeing, f"not in the results: {evidence['says']}"
     verdict = row.get(evidence["path"])
     if has_other or not isinstance(verdict, str):
