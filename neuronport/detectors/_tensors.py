@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from neuronport.findings import CONFIDENCE_ORDER, Confidence, Role, weakest
-from neuronport.readers.python.facts import Definition, Event, Function, Value
+from neuronport.readers.python.facts import SET_DEFAULTS, Definition, Event, Function, Value
 from neuronport.source.hot import SELDOM
 from neuronport.source.summary import Summary
 from neuronport.source.view import ModuleView
@@ -178,6 +178,14 @@ _LISTS = frozenset(("torch.cat", "torch.stack", "torch.concat", "torch.hstack", 
 
 
 _PLACED = frozenset(("cuda", "xpu", "npu"))
+_OF_HOST = (
+    "cpu",
+    "torch.FloatTensor",
+    "torch.DoubleTensor",
+    "torch.HalfTensor",
+    "torch.BFloat16Tensor",
+)
+"""What a default device or tensor type is called that leaves tensors on the host."""
 _PARTS_OF = frozenset(("T", "mT", "H", "data", "values", "indices", "real", "imag", "grad"))
 """Attributes of a tensor that lie where it lies."""
 _RUNS = frozenset(("forward", "training_step", "validation_step", "test_step"))
@@ -388,6 +396,23 @@ def _device(view: ModuleView, module: Summary, value: Value, depth: int) -> bool
     return False if view.kinds.of(module, value).kind == "device" else None
 
 
+def _factories_elsewhere(view: ModuleView) -> bool:
+    """Whether the tree sets a default device or tensor type that may not be the CPU's."""
+    return view.once("factories elsewhere", lambda: _sets_default(view))
+
+
+def _sets_default(view: ModuleView) -> bool:
+    for name in sorted(SET_DEFAULTS):
+        for call in view.index.callers(name):
+            given = (*call.args, *(v for _, v in call.kwargs))
+            value = given[0] if given else None
+            while value is not None and value[0] == "call" and value[2]:
+                value = value[2][0]  # ``torch.device("cpu")``
+            if value is None or value[-1] not in _OF_HOST:
+                return True
+    return False
+
+
 def _result(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | str | None:
     """Where what a call gives lies."""
     func = value[1]
@@ -415,7 +440,8 @@ def _result(view: ModuleView, module: Summary, value: Any, depth: int) -> bool |
     if name in _FACTORIES:
         device = next((v for k, v in value[3] if k == "device"), None)
         if device is None or device == ("const", None):
-            return None if any(k is None for k, _ in value[3]) else True
+            unknown = any(k is None for k, _ in value[3]) or _factories_elsewhere(view)
+            return None if unknown else True
         return _device(view, module, device, depth)
     if name in _LISTS and value[2]:
         inner = value[2][0]

@@ -6,7 +6,7 @@ import marshal
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from neuronport.readers.python.facts import SAVE, Class, Function, Value, module_id
+from neuronport.readers.python.facts import CALLED_OUTSIDE, Class, Function, Value, module_id
 from neuronport.source.summary import Beside, Summary
 from neuronport.spool import Summaries
 from neuronport.workspace import Modules
@@ -313,7 +313,7 @@ class TreeIndex:
         """The function or class of the tree that a name stands for, methods by the class they are
         defined in; empty: none."""
         if dotted[:1] != "@":
-            return dotted if dotted == SAVE else ""
+            return dotted if dotted in CALLED_OUTSIDE else ""
         found = self._function(dotted)
         if found is not None:
             return found[1]

@@ -233,3 +233,49 @@ def test_what_is_left_on_the_host_is_said_once(tmp_path: Path) -> None:
     assert (finding.rule, finding.verdict.value) == ("left-on-the-host", "breaks")
     assert finding.confidence.value == "certain"
     assert "y.to(x.device)" in next(iter(finding.by_target.values())).replacement
+
+
+STEPS = """
+import torch
+from rays import net, sample
+
+def train(optimizer, batches):
+    for batch in batches:
+        loss = net(batch).mean()
+        loss.backward()
+        optimizer.step()
+        at = sample(batch)
+        if at.max() > 1:
+            print("far")
+"""
+SAMPLE = """
+import torch
+
+net = torch.nn.Linear(4, 4)
+
+def sample(n):
+    return torch.sort(torch.rand(8))[0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "on_host"),
+    [
+        ("", True),
+        ("torch.set_default_device('cpu')", True),
+        ("torch.set_default_device(torch.device('cpu'))", True),
+        ("torch.set_default_tensor_type('torch.FloatTensor')", True),
+        ("torch.set_default_device('cuda')", False),
+        ("torch.set_default_device(device)", False),
+        ("torch.set_default_tensor_type('torch.cuda.FloatTensor')", False),
+        ("torch.set_default_tensor_type(torch.cuda.FloatTensor)", False),
+    ],
+)
+def test_a_default_device_is_where_tensors_are_made(
+    tmp_path: Path, first: str, on_host: bool
+) -> None:
+    main = f"import torch\n\ndef main(device):\n    {first or 'pass'}\n"
+    files = {"main.py": main, "steps.py": STEPS, "rays.py": SAMPLE}
+    part = judge_files(tmp_path, files)
+    rows = [f for f in part.findings if f.rule == "tensor-branch"]
+    assert [f.location.line for f in rows] == ([] if on_host else [11])

@@ -16,11 +16,12 @@ from functools import cache, partial
 from typing import Any, Final
 
 from neuronport.readers.python.facts import (
+    CALLED_OUTSIDE,
     MODULE_BODY,
     ON_CPU,
     OPTIONS,
-    SAVE,
     SCRIPT,
+    SET_DEFAULTS,
     Class,
     Ctx,
     Function,
@@ -1294,9 +1295,10 @@ class _Reader:
                     )
                     hit = False
                 in_tree = dotted[:1] == "@" or dotted.partition(".")[0] in self.tree_roots
-                if dotted == SAVE and not in_tree:
+                if dotted in CALLED_OUTSIDE and not in_tree:
                     on_cpu: Value = ("tuple", self.on_cpu)
-                    self.called(func_value, node.lineno, a, (*k, (ON_CPU, on_cpu)))
+                    known = k if dotted in SET_DEFAULTS else (*k, (ON_CPU, on_cpu))
+                    self.called(func_value, node.lineno, a, known)
             elif tag == "attr":
                 if method in self.methods:
                     self.emit(_event("method", self.span(node), self.ctx(), method, receiver, a, k))

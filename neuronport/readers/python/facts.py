@@ -47,7 +47,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 21
+FACTS_FORM = 22
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -99,6 +99,11 @@ SCRIPT = "<script>"
 
 SAVE = "torch.save"
 """What writes checkpoints: who calls it is known, as of what is in the tree."""
+
+SET_DEFAULTS = frozenset(("torch.set_default_device", "torch.set_default_tensor_type"))
+"""What sets where tensors are made: likewise."""
+
+CALLED_OUTSIDE = frozenset((SAVE, *SET_DEFAULTS))
 
 ON_CPU = "<on the cpu>"
 """The keyword with which a call of that says what was moved to the CPU before, in the same function:
