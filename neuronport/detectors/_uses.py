@@ -65,6 +65,7 @@ _SAVING = frozenset(
         "writerow",
     ]
 )
+_HANDED_ON = frozenset(["any", "attr", "call", "dict", "if", "item", "list", "tuple", "v"])
 _STATIC = frozenset(["device", "dtype", "ndim", "shape"])
 """Attributes that the host knows whatever the values are."""
 _DECIDING = frozenset(("if", "while", "ifexp", "not", "bool"))
@@ -104,6 +105,8 @@ class _Uses:
         if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
             return
         tag = value[0]
+        if role == RETURNED and tag not in _HANDED_ON:
+            role = ""  # made of it, not it
         if tag == "v":
             if role and (value[1], role) not in self._seen:
                 self._seen.add((value[1], role))
@@ -166,7 +169,7 @@ class _Uses:
             name = func[1].rpartition(".")[2]
             if name == "len" and args:
                 self._note(args[0], "len")
-        inner = role
+        inner = "" if role == RETURNED else role
         if name in _SIZING or (name in _SIZED and func is not None and func[0] == "ref"):
             inner = SIZE
         elif name in _SAVING:

@@ -178,6 +178,8 @@ class Hot:
         tested = _is_test(self.index.place(dotted)[0])
         later: list[tuple[str, int, str]] = []
         """Who calls it the first time only: asked when nobody else is left."""
+        now_and_then = ""
+        """Why it is hot, though not in every step: what holds if nobody calls it in every one."""
         while pending or later:
             name, hops, often = (pending or later).pop(0)
             if often:
@@ -194,14 +196,16 @@ class Hot:
             for call in self.index.callers(name):
                 if not tested and _is_test(call.module):
                     continue
-                first = self._first(call)
-                if call.in_hot_loop:
-                    word = call.in_hot_loop.rstrip("?")
-                    if first or word != call.in_hot_loop:
-                        often = SELDOM
-                    if word == "generation":
-                        return f"called in the loop of {_short(call.caller)} that runs the model{often}"
-                    return f"called in the {word} loop of {_short(call.caller)}{often}"
+                word = call.in_hot_loop.rstrip("?")
+                first = word != call.in_hot_loop or self._first(call)
+                if word:
+                    how = "the loop" if word == "generation" else f"the {word} loop"
+                    how = f"called in {how} of {_short(call.caller)}"
+                    how += " that runs the model" if word == "generation" else ""
+                    if not (first or often):
+                        return how
+                    now_and_then = now_and_then or how + SELDOM
+                    continue
                 if call.caller in seen or len(seen) >= 200 or _is_body(call.caller):
                     continue
                 if first or often:
@@ -209,7 +213,9 @@ class Hot:
                 else:
                     seen.add(call.caller)
                     pending.append((call.caller, hops + 1, ""))
-        return ""
+            if now_and_then and not pending:
+                break
+        return now_and_then
 
     def _first(self, call: Call) -> bool:
         """Whether a call is made the first time only, as far as its conditions say so."""

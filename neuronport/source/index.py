@@ -33,7 +33,8 @@ class Call(NamedTuple):
     kwargs: tuple[tuple[str | None, Value], ...]
     line: int
     in_hot_loop: str
-    """``training`` or ``stepping``; with ``?``: not in every round; empty: in no such loop."""
+    """``training``, ``stepping`` or ``generation``; with ``?``: not in every round, be it of a loop
+    or of who calls the caller; empty: in no such loop."""
     guards: tuple[int, ...]
     """Indices into the guards of the module that calls."""
 

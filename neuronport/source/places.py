@@ -8,6 +8,7 @@ from typing import Any
 from neuronport.readers.python.facts import Event, Guard, Value
 from neuronport.source.decided import is_storage
 from neuronport.source.once import first_time, kept
+from neuronport.source.summary import periodic_exits
 from neuronport.source.view import ModuleView
 
 _MAX_STEPS = 8
@@ -42,7 +43,7 @@ def entry(event: Event, view: ModuleView) -> str:
         return ""
     if view.index.callers(f"{facts.module}.{scope.qualname}", 1):
         return ""
-    return f"{scope.qualname} is called from outside the tree"
+    return f"in {scope.qualname}, of which no caller was found in the tree"
 
 
 def placed_otherwise(event: Event, guard: Guard, view: ModuleView) -> bool:
@@ -113,13 +114,45 @@ def fills_parameters(event: Event, view: ModuleView) -> bool:
 def seldom(event: Event, view: ModuleView) -> bool:
     """Whether a condition lets the place run only every so many steps, the first time, or when
     somebody asks."""
+    ends = view.once("ends by raising", lambda: _ends_by_raising(view))
     for i in view.ctx(event).guards:
         guard = view.facts.guards[i]
         if guard.kind == "except":
             return True
+        if guard.kind == "if" and (guard.line, guard.test, guard.polarity) in ends:
+            return True
         if guard.kind != "raise" and _rare(guard.test, view, guard.polarity, 0):
             return True
         if first_time(i, guard, view.once("kept", lambda: kept(view.facts))):
+            return True
+    return _after_round(event, view)
+
+
+def _ends_by_raising(view: ModuleView) -> frozenset[tuple[int, Value, bool]]:
+    """The branches, by their test, that end by raising: what stands there runs once, if ever."""
+    return frozenset(
+        (g.line, g.test, not g.polarity) for g in view.facts.guards if g.kind == "raise"
+    )
+
+
+def _after_round(event: Event, view: ModuleView) -> bool:
+    """Whether a function has left before, in some branch, by a remainder: what follows runs every so
+    many steps, whichever way leads to it."""
+    lines = view.once("left by a remainder", lambda: periodic_exits(view.facts.guards))
+    if not lines:
+        return False
+    ctx = view.ctx(event)
+    scope, line = view.facts.scopes[ctx.scope], event.span.line
+    if scope.kind != "function":
+        return False
+    inner = [s.line for s in view.facts.scopes if s.kind == "function" and s.line > scope.line]
+    for left in lines:
+        if not scope.line < left < line or any(scope.line < s <= left for s in inner):
+            continue
+        around = {
+            i for i, loop in enumerate(view.facts.loops) if loop.line <= left <= loop.end_line
+        }
+        if around <= set(ctx.loops):
             return True
     return False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -102,18 +102,29 @@ class Summary:
         names that are called with the positions of their calls, and as a part of its own the calls."""
         names: dict[str, list[int]] = {}
         rows: list[bytes] = []
+        left = periodic_exits(self.guards)
         for caller, called in calls.items():
+            begins = self._begins(caller) if left else 0
             for callee, args, kwargs, line, loops, guards in called:
                 name = "" if self._is_held(callee) else _callee_name(callee, self)
                 if name:
                     hot = min((hot_loops[i] for i in loops if i in hot_loops), default="")
-                    if hot and any(_is_periodic(self.guards[i].test) for i in guards):
+                    if any(_is_periodic(self.guards[i].test) for i in guards) or (
+                        begins and any(begins < i < line for i in left)
+                    ):
                         hot += "?"
                     row = (caller.partition("#")[0], args, kwargs, line, hot, guards)
                     names.setdefault(name, []).append(len(rows))
                     # Version 2: the same bytes for the same, so that they may be compared.
                     rows.append(marshal.dumps(row, 2))
         return marshal.dumps((self.path, names, marshal.dumps(rows))) if rows else b""
+
+    def _begins(self, caller: str) -> int:
+        """The line of a function of this module; 0: it is none, or holds others of its own."""
+        function = self.functions.get(caller)
+        if function is None or any(name.startswith(f"{caller}.") for name in self.functions):
+            return 0
+        return function.line
 
     def _is_held(self, callee: Value) -> bool:
         """Whether what is called is an attribute that an object holds: no method, here or in a base."""
@@ -158,6 +169,11 @@ _PARTS: Mapping[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = {
 }
 """The parts of a summary that are thawed when they are asked for, in the order of ``freeze``: how
 they are frozen and thawed."""
+
+
+def periodic_exits(guards: Iterable[Guard]) -> list[int]:
+    """The lines of the tests by which a block is left in all but every so many rounds."""
+    return [g.line for g in guards if g.kind == "early" and _is_periodic(g.test)]
 
 
 def _is_periodic(test: Value, depth: int = 0) -> bool:

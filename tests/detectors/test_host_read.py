@@ -27,10 +27,158 @@ def train(model, opt, loader, aux):
     [
         # Where nothing else comes to it, nothing waits.
         ("torch.tensor(0.0)", Confidence.LIKELY),
-        ("torch.zeros(3, device=x.device).sum()", Confidence.CERTAIN),
+        ("torch.zeros(3, device=x.device).sum()", Confidence.LIKELY),
+        ("torch.zeros(3, device='cuda').sum()", Confidence.CERTAIN),
     ],
 )
 def test_what_may_still_lie_on_the_host_is_not_certain(tmp_path, start, sure):
     part = judge_files(tmp_path, {"case.py": CODE.format(start=start)}, ("native",))
     found = [f for f in part.findings if f.rule == "host-read"]
     assert [f.confidence for f in found] == [sure]
+
+
+STEPS = """
+import torch
+from PIL import Image
+
+class Net(torch.nn.Module):
+    def forward(self, x, steps, every):
+        y = torch.relu(x)
+{body}
+        return y
+"""
+
+
+def reads(tmp_path, body, rule="host-read"):
+    code = STEPS.format(body="".join(f"        {line}\n" for line in body.split("\n")))
+    part = judge_files(tmp_path, {"case.py": code}, ("native",))
+    return [f for f in part.findings if f.rule == rule]
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("if y.max().item() > 1:\n    y = y / 2", "decides the way of this very step"),
+        ("top = y.max().item()\nif top > 1:\n    y = y / 2", "decides the way of this very step"),
+        ("while float(y.max()) > 1:\n    y = y / 2", "decides the way of this very step"),
+        ("n = int(y.sum())\ny = y[:n]", "a size has to be known"),
+        ("n = y.sum().item()\ny = torch.zeros(n, device=y.device)", "a size has to be known"),
+        ("for i in range(int(y.sum())):\n    y = y + i", "a size has to be known"),
+        ("n = y.sum().item()\ny = y.view(n, -1)", "a size has to be known"),
+        ("assert y.max().item() < 3", "when the loss is read"),
+        ("if y.max().item() > 3:\n    raise ValueError('too large')", "when the loss is read"),
+        ("print(y.sum().item())", "read every N steps"),
+    ],
+)
+def test_the_advice_is_by_what_becomes_of_the_value(tmp_path, body, says):
+    found = reads(tmp_path, body)
+    assert found
+    for finding in found:
+        assert says in finding.by_target["native@2.33"].replacement
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("if y.max() > 1:\n    y = y / 2", "torch.where"),
+        ("assert not y.isnan().any()", "when the loss is read"),
+        ("if y.isnan().any():\n    raise ValueError", "when the loss is read"),
+        ("while y.max() > 1:\n    y = y / 2", "a fixed number of rounds"),
+        (
+            "for i in range(steps):\n    if (y > 1).all():\n        break",
+            "a fixed number of rounds",
+        ),
+    ],
+)
+def test_the_advice_is_by_what_a_test_decides(tmp_path, body, says):
+    found = reads(tmp_path, body, "tensor-branch")
+    assert found
+    for finding in found:
+        assert says in finding.by_target["native@2.33"].replacement
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "ndimension()",
+        "dim()",
+        "nelement()",
+        "is_floating_point()",
+        "element_size()",
+        "is_complex()",
+        "stride(0)",
+        "get_device()",
+        "data_ptr()",
+        "is_contiguous()",
+        "storage_offset()",
+        "is_leaf",
+    ],
+)
+def test_what_the_host_knows_of_a_tensor_is_not_read(tmp_path, asked):
+    body = f"if y.{asked}:\n    y = y * int(y.{asked})"
+    assert not reads(tmp_path, body) + reads(tmp_path, body, "tensor-branch")
+
+
+def sure(found):
+    return [f.confidence is not Confidence.POSSIBLE for f in found]
+
+
+def test_what_is_read_for_an_error_is_not_read_in_every_step(tmp_path):
+    body = "if steps > 3:\n    bad = y.sum().item()\n    raise ValueError(bad)"
+    assert sure(reads(tmp_path, body)) == [False]
+    assert sure(reads(tmp_path, body.replace("raise ValueError(bad)", "y = y + bad"))) == [True]
+    body = "if steps > 3 and y.sum().item() > 3:\n    raise ValueError(y)"
+    assert sure(reads(tmp_path, body)) == [True]
+
+
+def test_what_is_left_by_a_remainder_is_not_every_step(tmp_path):
+    body = "if not steps % every == 0:\n    return y\nprint(y.sum().item())"
+    assert sure(reads(tmp_path, body)) == [False]
+    nested = (
+        "if steps > 3:\n    if steps % every != 0:\n        return y\nelse:\n    y = y + 1\n"
+        "print(y.sum().item())"
+    )
+    assert sure(reads(tmp_path, nested)) == [False]
+    assert sure(reads(tmp_path, nested.replace("steps % every", "every"))) == [True]
+    looped = "for i in range(steps):\n    if i % every:\n        continue\nprint(y.sum().item())"
+    assert sure(reads(tmp_path, looped)) == [True]
+
+
+def test_callees_after_a_remainder_are_not_called_in_every_step(tmp_path):
+    code = """
+import torch
+
+def show(x: torch.Tensor):
+    print(x.mean().item())
+
+def sample(step, every, x: torch.Tensor):
+    if step > 0:
+        if step % every != 0:
+            return
+    show(x)
+
+def train(model, opt, loader, every):
+    for step, x in enumerate(loader):
+        loss = model(x).sum()
+        loss.backward()
+        opt.step()
+        sample(step, every, loss)
+"""
+    for text, expected in ((code, False), (code.replace("step % every", "every"), True)):
+        part = judge_files(tmp_path, {"case.py": text}, ("native",))
+        assert sure([f for f in part.findings if f.rule == "host-read"]) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return y.cpu()", False),
+        ("Image.fromarray(y.cpu().numpy()).save('a.png')", False),
+        ("z = y.detach().cpu().numpy()\nImage.fromarray(z).save('a.png')", False),
+        # Read to go on with.
+        ("z = y.cpu().tolist()\ny = y + len(z)", True),
+        ("y = torch.sort(y.cpu())[0].to(x.device)", True),
+    ],
+)
+def test_a_result_has_to_be_read(tmp_path, body, expected):
+    assert sure(reads(tmp_path, body)) == [expected]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 
 from neuronport.detectors._tensors import on_host, prepares, prepares_data, uses_torch
+from neuronport.detectors._uses import ASSERT, BRANCH, LOOP, SIZE
 from neuronport.findings import CONFIDENCE_ORDER, Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source import places
@@ -90,3 +92,69 @@ def reached(
         every = hot.endswith("runs every step")
         return POSSIBLE, f"{hot}, but this does not" if every else f"{hot}{SELDOM}"
     return sure, hot
+
+
+_CHECKED = (
+    "check where the data still lies on the host, behind a debug switch, or when the loss is read for "
+    "the log anyway"
+)
+_DECIDED = (
+    "it decides the way of this very step: decide by what the host knows already (the batch before it "
+    "is moved, the step, the configuration), or compute both ways and choose by torch.where or a mask"
+)
+_SIZED = (
+    "a size has to be known to the host: take it from the batch before it is moved, or work on a fixed "
+    "size with a mask"
+)
+
+
+def by_use(becomes: Collection[str]) -> str:
+    """What to write in place of a read, by what becomes of it: what this step waits for cannot be
+    read every N steps. Empty: nothing that says so."""
+    if BRANCH in becomes:
+        return _DECIDED
+    if SIZE in becomes or LOOP in becomes:
+        return _SIZED
+    return _CHECKED if ASSERT in becomes else ""
+
+
+def by_test(event: Event, view: ModuleView) -> str:
+    """What to write in place of a test of a tensor, by what the test decides."""
+    kind = view.once("tests by what they decide", lambda: _Tests(view)).kind(event)
+    if kind == "check":
+        return _CHECKED
+    if kind == "ends":
+        return (
+            "a fixed number of rounds, with a mask for what has come to its end; or ask only every N "
+            "rounds, and cut what ran too long"
+        )
+    return (
+        "torch.where or a mask that is always applied, where both ways give the same shapes; else "
+        "decide by what the host knows already: the batch before it is moved, the configuration"
+    )
+
+
+class _Tests:
+    """What the tests of a module decide: that the program ends, that a loop does, or anything."""
+
+    def __init__(self, view: ModuleView) -> None:
+        facts = view.facts
+        self._asserts = [e.at for e in facts.events if e.kind == "test" and e.name == "assert"]
+        self._raising = {g.line for g in facts.guards if g.kind == "raise"}
+        self._leaving = {g.line for g in facts.guards if g.kind == "early"}
+        self._whiles = [e.at for e in facts.events if e.kind == "test" and e.name == "while"]
+        self._view = view
+
+    def kind(self, event: Event) -> str:
+        line = event.at[0]
+        if line in self._raising or any(map(partial(_within, event.at), self._asserts)):
+            return "check"
+        if any(map(partial(_within, event.at), self._whiles)):
+            return "ends"
+        if line in self._leaving and self._view.ctx(event).loops and event.name != "ifexp":
+            return "ends"
+        return "branch"
+
+
+def _within(inner: tuple[int, ...], outer: tuple[int, ...]) -> bool:
+    return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]

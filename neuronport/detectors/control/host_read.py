@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import on_host, uses_arrays, uses_torch
+from neuronport.detectors._uses import RETURNED, SAVED, uses
 from neuronport.detectors.control._environments import steps_environment
-from neuronport.detectors.control._waits import LIKELY, POSSIBLE, reached, tensor
-from neuronport.findings import Confidence, Verdict
+from neuronport.detectors.control._waits import LIKELY, POSSIBLE, by_use, reached, tensor
+from neuronport.findings import Confidence, Verdict, weakest
 from neuronport.readers.python.facts import Event, Span
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use", "method")
 METHODS = frozenset(("item", "tolist", "cpu", "numpy", "is_nonzero", "equal", "allclose"))
 """``numpy`` only with ``force=True``: elsewhere it takes what is on the host already, or raises."""
-ROOTS = ("torch",)
+ROOTS = ("PIL", "imageio", "torch")
 ONLY = METHODS | {"int", "float", "bool", "complex", "range", "round"}
+_WHOLE = frozenset(("cpu", "numpy", "tolist"))
+_EVALUATING = re.compile(r"eval|valid|test|infer|predict|embed|extract|encode", re.I)
+_COUNTS = re.compile(r"len|size|count|num|ind(ex|ices|s)?(_|\b)|mask", re.I)
 _LONG = 40
 """A name of more letters says less than none."""
 _BUILTINS = frozenset(
@@ -38,13 +43,37 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if place is None:
         return
     confidence, why = place
-    instead = _instead(event, view)
+    becomes = uses(event, view)
+    if _is_result(event, view, becomes):
+        confidence = POSSIBLE  # somebody has to read it, once
+    elif why.endswith("runs the model") and _evaluates(event, view):
+        confidence = weakest(confidence, LIKELY)
+    instead = _instead(event, view, becomes)
     yield Hit(event.span, f"{what} waits for the device, {why}", confidence, replacement=instead)
     if event.kind == "method" and event.name == "item" and view.ctx(event).loops:
         yield from _passed_on(event, view, confidence)
 
 
-def _instead(event: Event, view: ModuleView) -> str:
+def _is_result(event: Event, view: ModuleView, becomes: frozenset[str]) -> bool:
+    """Whether a whole tensor is read because somebody wants it: it is saved, shown or returned."""
+    if event.kind != "method" or event.name not in _WHOLE:
+        return False
+    if SAVED in becomes:
+        return True
+    if RETURNED not in becomes or view.ctx(event).loops:
+        return False
+    # Lengths and indices are read because the host needs them, and are handed on besides.
+    whole = event.name != "tolist" and ".tolist()" not in becomes
+    return whole and not _COUNTS.search(view.text(event.value))
+
+
+def _evaluates(event: Event, view: ModuleView) -> bool:
+    """Whether whole results are gathered, a read for each batch."""
+    name = view.scope(event).rpartition(".")[2]
+    return event.name in _WHOLE and bool(_EVALUATING.search(name))
+
+
+def _instead(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
     """What to write instead; empty: as the rule says, of a loss that is added up."""
     value = event.value if event.kind == "method" else (event.args or (None,))[0]
     name = view.text(value, whole=True)
@@ -53,10 +82,21 @@ def _instead(event: Event, view: ModuleView) -> str:
             "the environment is on the host and needs it in every step: step several at once, with "
             "one array for all, and keep what only the model needs on the device"
         )
+    advice = by_use(becomes)
+    if advice:
+        return advice
     if "loss" in name.lower():
         return ""
     if len(name) > _LONG or "…" in name:
         name = "it" if event.kind == "method" else "the tensor"
+    if event.kind == "method" and event.name in _WHOLE:
+        if _is_result(event, view, becomes):
+            return f"where {name} is the result, one read of it is needed: after the last step, for all at once"
+        if _evaluates(event, view):
+            return (
+                f"gather {name} on the device and read it once after the loop; one read for each "
+                "batch is the least where it does not fit"
+            )
     if event.name != "item":
         return f"keep {name} on the device; what the host needs of it, read once for many steps"
     added = "" if name == "it" else f" ({name}.detach())"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import on_host, uses_arrays, uses_torch
-from neuronport.detectors.control._waits import LIKELY, POSSIBLE, reached, tensor
+from neuronport.detectors.control._waits import LIKELY, POSSIBLE, by_test, reached, tensor
 from neuronport.findings import Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
@@ -56,6 +56,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         f"{_WORDS.get(event.name, 'a test')} reads the tensor {_named(view, value)} on the host, {why}",
         confidence,
+        replacement=by_test(event, view),
     )
 
 
