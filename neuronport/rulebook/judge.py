@@ -45,6 +45,7 @@ _COSTLY = frozenset(("int64-gather", "float16-tensor"))
 """What costs time where it runs every step: a test runs once, and mostly on the CPU; and a number
 format that is a test's subject."""
 
+_MODULE_MOVES = "api/torch.nn.Module.cuda"
 _RIGHT = ", which is right here: what is asked with it only CUDA has"
 _REPLACES = frozenset(("store", "del"))
 _SETTINGS = re.compile(r"\.(backends|_?config|settings|options|flags)(\.|$)")
@@ -236,6 +237,9 @@ class Judge:
                 f"{match.name}: {spec.answer} on Neuron, so that this lets Neuron's tensors pass "
                 "as it does the CPU's"
             )
+        elif spec.id == _MODULE_MOVES and (bare := places.holds_nothing(event.value, view)):
+            override = Verdict.LOCKS_IN
+            message = f"{match.name}: {bare} holds neither parameters nor buffers: nothing is moved"
         elif spec.answer and event.kind == "attr" and decided.for_kernels(event, view):
             override = Verdict.LOCKS_IN
             message = (
@@ -305,6 +309,8 @@ class Judge:
         nowhere = (
             unreached is not None or placed or (guard is not None and guard.kind == "decorator")
         )
+        if guard is not None and role is Role.TEST and decided.is_aside(guard, view):
+            nowhere = True
         if not skipped and view.on_request(event):
             hit = replace(hit, confidence=weakest(hit.confidence, Confidence.LIKELY))
         if view.of_other_vendor(guard, unreached):
@@ -509,6 +515,8 @@ def _answered(
         return Verdict.BREAKS, f"{says}, {never_set}"
     if decides is Decided.DEVICE:
         return None, f"{says}, so this takes the way meant for the CPU and the chip stays idle"
+    if decides is Decided.LISTS:
+        return Verdict.LOCKS_IN, f"{says}, so CUDA is not in this list, and Neuron is in neither"
     if decides is Decided.STOPS:
         return Verdict.BREAKS, f"{says}, and the program stops here with an error"
     if decides is Decided.STOPS_CUDA:

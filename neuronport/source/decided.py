@@ -66,6 +66,8 @@ class Decided(StrEnum):
     """Whether something else happens: a setting, a message, a kernel of CUDA's."""
     CUDAS_OWN = "cuda's own"
     """Whether something is asked, or set, that only CUDA has: no is the right answer elsewhere."""
+    LISTS = "lists"
+    """Which devices are in a list."""
     UNKNOWN = "unknown"
     """Not tested where it is asked."""
 
@@ -77,9 +79,64 @@ def of_question(event: Event, view: ModuleView) -> Decided:
         return _asks(test, event.name, event.span.line, 0)
 
     decides = _of(view, event, ours)
+    if decides is Decided.DEVICE and _is_listed(event, view, ours):
+        return Decided.LISTS
     if decides in (Decided.DEVICE, Decided.SKIPS) and _asks_for_cudas_own(event, view, ours):
         return Decided.CUDAS_OWN
     return decides
+
+
+def _is_listed(event: Event, view: ModuleView, ours: Any) -> bool:
+    """``["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]``"""
+    return any(
+        ours(value[1])
+        and any(branch is not None and branch[0] in ("list", "tuple") for branch in value[2:])
+        for n in range(event.span.line, event.span.line - _MAX_LINES, -1)
+        for value in view.choices_at.get(n, ())
+    )
+
+
+def is_aside(guard: Guard, view: ModuleView) -> bool:
+    """Whether a test does something besides where there is CUDA, and nothing else without: neither is
+    there another branch, nor goes anything on with what the branch has moved."""
+    if guard.kind != "if":
+        return False
+    name = f"aside of {guard.line} {guard.polarity}"
+    return view.once(name, lambda: _finds_aside(guard, view))
+
+
+def _finds_aside(guard: Guard, view: ModuleView) -> bool:
+    facts = view.facts
+    inside = {
+        i for i, g in enumerate(facts.guards) if g.line == guard.line and g.test == guard.test
+    }
+    if any(facts.guards[i].polarity is not guard.polarity for i in inside):
+        return False
+    kept = [d for d in facts.definitions if inside.isdisjoint(d.guards)]
+    if any(
+        not inside.isdisjoint(d.guards)
+        and any(k.name == d.name and k.scope == d.scope for k in kept)
+        for d in facts.definitions
+    ):
+        return False
+    return not any(
+        _moves_in_place(event, view, inside)
+        for event in facts.events
+        if not inside.isdisjoint(facts.contexts[event.ctx].guards)
+    )
+
+
+def _moves_in_place(event: Event, view: ModuleView, inside: set[int]) -> bool:
+    """Whether something is changed that was there before: a module is moved, an attribute is set."""
+    if event.role == "store" and event.kind in ("attr", "item"):
+        return True
+    if event.kind != "method" or event.name not in _MOVES or event.value is None:
+        return False
+    if event.value[0] == "v" and not inside.isdisjoint(
+        view.facts.definitions[event.value[1]].guards
+    ):
+        return False
+    return event.value[0] != "call" and view.kind(event.value).kind != "tensor"
 
 
 def _asks_for_cudas_own(event: Event, view: ModuleView, ours: Any) -> bool:
@@ -184,6 +241,8 @@ def _by_guards(view: ModuleView, found: list[int]) -> Decided:
     if any(_ends_cuda(facts.guards[i]) for i in found):
         return Decided.STOPS_CUDA
     if any(i in view.choosing for i in found if facts.guards[i].kind != "decorator"):
+        if view.is_test and all(is_aside(facts.guards[i], view) for i in found):
+            return Decided.SKIPS
         return Decided.DEVICE
     return Decided.SKIPS
 

@@ -30,6 +30,13 @@ _OFTEN_OFF = (
 """What switches are called that are on when somebody looks, not in every run."""
 _BROKEN = ("isnan", "isinf")
 _MAX_DEPTH = 5
+_BARE = re.compile(
+    r"(?!AdaptiveLogSoftmax)\w+Loss|(Leaky)?ReLU6?|GELU|SiLU|Mish|S?ELU|CELU|GLU|(Log)?Sigmoid|Tanh|"
+    r"(Log)?Softmax(2d)?|Soft(plus|sign|min)|Hard(tanh|swish|sigmoid)|(Feature)?(Alpha)?Dropout[123]?d?|"
+    r"Identity|(Unf|F)latten|Upsample|(Adaptive)?(Max|Avg)Pool[123]d|Pixel(Uns|S)huffle|"
+    r"CosineSimilarity|PairwiseDistance|(Zero|Reflection|Replication|Constant)Pad[123]d"
+)
+"""Modules of PyTorch's without parameters and buffers."""
 _FILLS = re.compile(r"init(?!ial_|ted)|(normal|uniform|trunc\w*)_$|reset_param|reset_weight", re.I)
 """What functions are called that fill parameters."""
 
@@ -66,6 +73,25 @@ def placed_otherwise(event: Event, guard: Guard, view: ModuleView) -> bool:
         )
         for other in view.facts.events
     )
+
+
+def holds_nothing(value: Value, view: ModuleView) -> str:
+    """The class of a module of PyTorch's that has neither parameters nor buffers, if the value can be
+    nothing else: to move it anywhere does nothing."""
+    last = ""
+    for atom in view.follow(value):
+        call = atom.value
+        if call is None or call[0] != "call" or call[1] is None or call[1][0] != "ref":
+            return ""
+        package, _, last = call[1][1].rpartition(".")
+        if not package.startswith("torch.nn") or not _BARE.fullmatch(last):
+            return ""
+        given = {name for name, held in call[3] if held != ("const", None)}
+        if not given.isdisjoint((None, "weight", "pos_weight")):
+            return ""
+        if call[2] and last.endswith("Loss"):
+            return ""  # mostly a weight for each class
+    return last
 
 
 def on_device(value: Value, view: ModuleView) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from neuronport.findings import Confidence, Related
+from neuronport.findings import Confidence, Related, Role
 from neuronport.readers.python.facts import MODULE_BODY, Ctx, Event, Guard, ModuleFacts, Value
 from neuronport.source import decided
 from neuronport.source.hot import Hot
@@ -17,6 +17,7 @@ from neuronport.source.unreached import OTHER_VENDOR, Callers
 from neuronport.source.usage import tensor_params
 from neuronport.source.values import Atom, Resolver
 from neuronport.targets import Target
+from neuronport.workspace.roles import role_of_path
 
 _T = TypeVar("_T")
 _MAX_LINES = 8
@@ -134,6 +135,23 @@ class ModuleView:
             if event.args or event.kwargs:
                 found.setdefault(event.at[0], []).append(event)
         return found
+
+    @property
+    def choices_at(self) -> dict[int, list[Any]]:
+        """Conditional expressions, by line."""
+        return self.once("choices_at", self._find_choices_at)
+
+    def _find_choices_at(self) -> dict[int, list[Any]]:
+        found: dict[int, list[Any]] = {}
+        for event in self.facts.events:
+            if event.kind == "ifexp" and event.value is not None:
+                found.setdefault(event.at[0], []).append(event.value)
+        return found
+
+    @property
+    def is_test(self) -> bool:
+        """Whether the module belongs to the tests of a project."""
+        return role_of_path(self.facts.path) is Role.TEST
 
     @property
     def guards_at(self) -> dict[int, list[int]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.rules.judging import judge_files
-from tests.rules.test_what_findings_say import found
+from tests.rules.test_what_findings_say import AVAILABLE, found
 
 ON_REQUEST = (
     "import torch\nclass T:\n    def check(self, cuda=False):\n        x = torch.zeros(2)\n"
@@ -285,3 +285,81 @@ def test_a_version_that_is_none_is_taken_apart(tmp_path: Path, code: str, apart:
     if apart:
         assert rows[0].verdict.value == "breaks"
         assert "line 3" in rows[0].message
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("nn.CrossEntropyLoss().cuda()\n", "locks-in"),
+        ("loss = nn.BCEWithLogitsLoss(reduction='none')\nloss.cuda()\n", "locks-in"),
+        ("nn.CrossEntropyLoss(weight=w).cuda()\n", "breaks"),
+        ("nn.CrossEntropyLoss(w).cuda()\n", "breaks"),
+        ("nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2]).cuda()\n", "breaks"),
+        ("nn.Linear(2, 2).cuda()\n", "breaks"),
+        ("(nn.ReLU() if w else nn.Linear(2, 2)).cuda()\n", "breaks"),
+    ],
+)
+def test_a_module_that_holds_nothing_is_not_moved(tmp_path: Path, code: str, verdict: str) -> None:
+    head = "import torch\nfrom torch import nn\nfrom mylib import w\n"
+    (finding,) = found(tmp_path, head + code, "api/torch.nn.Module.cuda")
+    assert finding.verdict.value == verdict
+    (placed,) = found(
+        tmp_path, head + code.replace(".cuda()", ".to('cuda')"), "hardcoded-cuda-device"
+    )
+    assert placed.verdict.value == verdict
+
+
+ASIDE = "import torch\nfrom net import Net\ndef test_net():\n    x = torch.ones(1)\n    net = Net()\n    if torch.cuda.is_available():\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        ("        check(net(x.cuda()))\n", "locks-in"),
+        (
+            "        there = Net().cuda()\n        assert there.w.device.type == 'cuda'\n",
+            "locks-in",
+        ),
+        ("        x = x.cuda()\n    net(x)\n", "falls-back"),
+        ("        net.cuda()\n    net(x)\n", "falls-back"),
+        ("        y = net(x.cuda())\n    else:\n        y = net(x)\n", "falls-back"),
+    ],
+)
+def test_what_a_test_does_besides_where_there_is_cuda(
+    tmp_path: Path, body: str, verdict: str
+) -> None:
+    part = judge_files(tmp_path, {"tests/test_net.py": ASIDE + body})
+    (asked,) = [f for f in part.findings if f.rule == "api/torch.cuda.is_available"]
+    assert asked.verdict.value == verdict
+    moved = [f for f in part.findings if f.rule.endswith(".cuda") and f.location.line == 7]
+    assert [f.verdict.value for f in moved] == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (
+            "for d in ['cpu', 'cuda'] if torch.cuda.is_available() else ['cpu']:\n    f(d)\n",
+            "not in this list",
+        ),
+        (
+            "for d in ['cpu'] + (['cuda'] if torch.cuda.is_available() else []):\n    f(d)\n",
+            "not in this list",
+        ),
+        (
+            "d = ['cpu']\nif torch.cuda.is_available():\n    d = torch.device('cuda')\n",
+            "chip stays idle",
+        ),
+    ],
+)
+def test_an_answer_that_fills_a_list_of_devices(tmp_path: Path, code: str, says: str) -> None:
+    (finding,) = found(tmp_path, "import torch\n" + code, AVAILABLE)
+    assert says in finding.message
+
+
+def test_a_type_names_devices_and_places_nothing(tmp_path: Path) -> None:
+    code = "from typing import Literal\ndef f(device: Literal['cpu', 'cuda'], n: 'int' = 1):\n    pass\n"
+    part = judge_files(tmp_path, {"case.py": code})
+    assert {(f.rule, f.confidence.value) for f in part.findings} == {
+        ("cuda-device-list", "possible")
+    }

@@ -215,7 +215,7 @@ def place(event: Event, view: ModuleView) -> tuple[Confidence, str] | None:
         return Confidence.LIKELY if key is not None else Confidence.POSSIBLE, "value in a dict"
     if kind == "return":
         return Confidence.LIKELY, "returned"
-    if kind in ("index", "key", "raise", "test"):
+    if kind in ("index", "key", "raise", "test", "annotation"):
         return None
     if kind == "compare":
         return Confidence.CERTAIN, "compared"

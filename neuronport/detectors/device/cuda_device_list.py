@@ -62,6 +62,9 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             verdict=Verdict.LOCKS_IN,
         )
         return
+    if role[0] == "annotation":
+        yield Hit(event.span, "a type that names devices, and not Neuron", Confidence.POSSIBLE)
+        return
     if not listed or branched or _strings.has_neuron(event, view):
         return
     if _strings.is_option(role, view):

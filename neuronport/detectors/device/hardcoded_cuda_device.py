@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
-from neuronport.findings import Confidence, Role, Verdict, weakest
+from neuronport.findings import Confidence, Verdict, weakest
 from neuronport.readers.python.facts import Event
 from neuronport.source.decided import is_read_there
+from neuronport.source.places import holds_nothing
 from neuronport.source.truth import conditions
 from neuronport.source.view import ModuleView
-from neuronport.workspace.roles import role_of_path
 
 EVENTS = ("str",)
 STRINGS = _strings.STRINGS
@@ -51,10 +51,19 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     confidence, where = found
     if role[0] == "value":
         # Who reads the table is not seen; in a test it may be skipped there, or ask first.
-        asks = role_of_path(view.facts.path) is Role.TEST and _asks(view)
+        asks = view.is_test and _asks(view)
         confidence = weakest(confidence, Confidence.POSSIBLE if asks else Confidence.LIKELY)
     guard = view.skipping_guard(event)
     verdict = None
+    moved = holds_nothing(role[1], view) if role[:1] == ("method",) and role[2] == "to" else ""
+    if moved:
+        yield Hit(
+            event.span,
+            f"the device is {event.name.strip()!r}, {where}; {moved} holds nothing to be moved",
+            confidence,
+            Verdict.LOCKS_IN,
+        )
+        return
     if guard is not None:
         confidence = Confidence.POSSIBLE  # the test that leads here is what has to change
         if _strings.asks_given(guard.test, view) or is_read_there(event.role):

@@ -95,6 +95,7 @@ _LIST: Final = ast.List
 _BINOP: Final = ast.BinOp
 _STARRED: Final = ast.Starred
 _OTHER: Final[tuple[Any, ...]] = ("other",)
+_TYPE: Final[tuple[Any, ...]] = ("annotation",)
 _NONE: Final[frozenset[str]] = frozenset()
 _LOCATION: Final[tuple[Any, ...]] = ("arg", ("ref", "torch.load"), "map_location")
 """As what stands in the call has it."""
@@ -1108,8 +1109,10 @@ class _Reader:
         elif cls is _CALL:
             value = self.call(node, usage)
         elif usage == "annotation" and cls is _SUBSCRIPT:
+            self.role = _TYPE
             value = ("item", self.expr(node.value, usage), self.expr(node.slice, usage))
         elif usage == "annotation" and cls is _TUPLE:
+            self.role = _TYPE
             value = ("tuple", tuple(self.expr(e, usage) for e in node.elts[:_MAX_ITEMS]))
         elif usage == "annotation" and cls is _BINOP:
             op = _OPS.get(node.op.__class__, "?")

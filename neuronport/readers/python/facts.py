@@ -47,7 +47,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 24
+FACTS_FORM = 25
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -179,7 +179,7 @@ StringRole: TypeAlias = tuple[Any, ...]
 position | keyword)``, ``("default", function, parameter)``, ``("assign", name)``,
 ``("attr", base, name)``, ``("compare", op, other)``, ``("key", texts that are keys of the dict)``,
 ``("value", key)``, ``("index", base)``, ``("return", function)``, ``("field", class, name)``, ``("test",)``,
-``("other",)``; wrapped as ``("elem", role)`` in a list, tuple or set and ``("branch", role)`` in a
+``("annotation",)``, ``("other",)``; wrapped as ``("elem", role)`` in a list, tuple or set and ``("branch", role)`` in a
 conditional expression."""
 
 
