@@ -317,7 +317,8 @@ class Judge:
             # Neither CUDA's machines nor Neuron's come here.
             hit = replace(hit, confidence=weakest(hit.confidence, Confidence.POSSIBLE))
             nowhere = True
-        by_target = self._verdicts(spec, hit, role, skipped, imported, nowhere, member)
+        between = _between_traces(view.hot(event)) if spec.tells_traces else ""
+        by_target = self._verdicts(spec, hit, role, skipped, imported, nowhere, member, between)
         if not by_target:
             return None
         return Finding(
@@ -370,6 +371,7 @@ class Judge:
         imported: bool,
         nowhere: bool,
         member: Spec | None,
+        between: str,
     ) -> Mapping[str, TargetVerdict]:
         """The verdicts of a rule, the same for all findings of which nothing else is known: what is
         one object is sent and written once."""
@@ -385,13 +387,16 @@ class Judge:
             imported,
             nowhere,
             member.id if member is not None else "",
+            between,
         )
         by_target = self._judged.get(key)
         if by_target is None:
             if hit.answer is not None:
                 by_target = self._answers(spec, hit, hit.answer, role)
             else:
-                by_target = self._looked_up(spec, hit, role, skipped, imported, nowhere, member)
+                by_target = self._looked_up(
+                    spec, hit, role, skipped, imported, nowhere, member, between
+                )
             if hit.answer is None or hit.asks:
                 self._judged[key] = by_target
         return by_target
@@ -405,6 +410,7 @@ class Judge:
         imported: bool,
         nowhere: bool,
         member: Spec | None,
+        between: str,
     ) -> Mapping[str, TargetVerdict]:
         by_target: dict[str, TargetVerdict] = {}
         for target in self._spoken_of(hit):
@@ -416,10 +422,17 @@ class Judge:
                 if skipped and not verdict.is_reference and verdict is not Verdict.LOCKS_IN:
                     guarded = spec.guarded.get(target.path)
                     verdict = guarded[0].verdict if guarded else Verdict.LOCKS_IN
+            understood = weakest(hit.confidence, spec.cap(target))
+            untraced = spec.untraced(target) if between and not skipped else None
+            if untraced is not None and hit.verdict is None:
+                verdict = untraced
+                if between == "loop":
+                    # Between traced modules tensors lie on the CPU: samplers, pipelines.
+                    understood = Confidence.POSSIBLE
             if nowhere and not verdict.is_reference:
                 verdict = Verdict.LOCKS_IN  # a test that is skipped does not run on the CPU either
             evidence = spec.evidence_for(target.path)
-            sure = self._confidence(spec, weakest(hit.confidence, spec.cap(target)), evidence, role)
+            sure = self._confidence(spec, understood, evidence, role)
             advice = hit.replacement or spec.replacement.get(target.path, "")
             if hit.verdict is Verdict.BENIGN:
                 advice = ""
@@ -459,6 +472,14 @@ def is_replaced(event: Event) -> bool:
         and _SETTINGS.search(event.name) is None
         and not (event.args and event.args[0] is not None and event.args[0][0] == "const")
     )
+
+
+def _between_traces(hot: str) -> str:
+    """Where in a program a place runs that no trace holds: in the loop that trains, in another
+    (``loop``); empty: in a forward, or who knows where."""
+    if not hot or "forward" in hot:
+        return ""
+    return "training" if "training" in hot else "loop"
 
 
 def _every_step(event: Event, view: ModuleView) -> bool:

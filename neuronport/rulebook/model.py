@@ -35,6 +35,8 @@ class Window:
     chips: tuple[str, ...] = ()
     confidence: Confidence = Confidence.CERTAIN
     """A cap: what the verdict hangs on besides what is seen at the place."""
+    untraced: Verdict | None = None
+    """What becomes of the place where it runs between traces, in the loop of a program."""
 
     def fits(self, target: Target, chip: str) -> bool:
         sdk = version_key(target.sdk)
@@ -153,11 +155,22 @@ class Spec:
 
     def cap(self, target: Target) -> Confidence:
         """How sure the verdict on a target can be at most."""
+        return weakest(Confidence.CERTAIN, *(w.confidence for w in self._fitting(target)))
+
+    @property
+    def tells_traces(self) -> bool:
+        """Whether it matters where a place runs: in what is traced, or between."""
+        return any(w.untraced for windows in self.verdicts.values() for w in windows)
+
+    def untraced(self, target: Target) -> Verdict | None:
+        """The verdict between traces, where it is another."""
+        found = [w.untraced for w in self._fitting(target) if w.untraced is not None]
+        return min(found, key=VERDICT_ORDER.__getitem__) if found else None
+
+    def _fitting(self, target: Target) -> list[Window]:
         windows = self.verdicts.get(target.path, ())
-        fitting = (
-            next((w for w in windows if w.fits(target, chip)), None) for chip in target.chips
-        )
-        return weakest(Confidence.CERTAIN, *(w.confidence for w in fitting if w is not None))
+        found = (next((w for w in windows if w.fits(target, c)), None) for c in target.chips)
+        return [w for w in found if w is not None]
 
     def evidence_for(self, path: str) -> tuple[Evidence, ...]:
         return tuple(e for e in self.evidence if e.path in ("", path))
@@ -223,7 +236,7 @@ def windows(raw: Any, where: str) -> tuple[Window, ...]:
         raise RuleError(f"{where}: a verdict is a word or a list of windows, not {raw!r}")
     result = []
     for row in raw:
-        unknown = set(row) - {"verdict", "since", "until", "chips", "confidence"}
+        unknown = set(row) - {"verdict", "since", "until", "chips", "confidence", "untraced"}
         if unknown:
             raise RuleError(
                 f"{where}: unknown key in a verdict window: {', '.join(sorted(unknown))}"
@@ -235,6 +248,7 @@ def windows(raw: Any, where: str) -> tuple[Window, ...]:
                 row.get("until", ""),
                 tuple(row.get("chips", ())),
                 Confidence(row.get("confidence", "certain")),
+                _verdict(row["untraced"], where) if "untraced" in row else None,
             )
         )
     return tuple(result)

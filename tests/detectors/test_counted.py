@@ -134,3 +134,21 @@ def test_on_xla_a_trace_is_spoken_of(tmp_path: Path) -> None:
     for finding in found:
         assert finding.by_target["xla@2.31"].verdict.value == "breaks"
         assert finding.by_target["xla@2.31"].confidence is not Confidence.CERTAIN
+
+
+def test_between_traces_the_lazy_device_runs_it(tmp_path: Path) -> None:
+    code = (
+        "import torch\n\ndef train(model, opt, loader):\n    for x in loader:\n"
+        "        loss = model(x)\n        loss = loss[loss > 0].sum()\n        loss.backward()\n"
+        "        opt.step()\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code})
+    (found,) = [f for f in part.findings if f.rule == "boolean-mask-index"]
+    assert found.by_target["xla@2.31"].verdict.value == "falls-back"
+    code = (
+        "import torch\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+        "        y = torch.relu(x)\n        return y[y > 0].sum()\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code})
+    (found,) = [f for f in part.findings if f.rule == "boolean-mask-index"]
+    assert found.by_target["xla@2.31"].verdict.value == "breaks"
