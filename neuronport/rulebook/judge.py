@@ -41,9 +41,9 @@ from neuronport.targets import Target
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _INDENT = re.compile(r"\s*")
 _COSTS = frozenset(("control", "operators", "shapes", "slowness"))
-_COSTLY = frozenset(("int64-gather", "float16-tensor"))
-"""What costs time where it runs every step: a test runs once, and mostly on the CPU; and a number
-format that is a test's subject."""
+_COSTLY = frozenset(("int64-gather", "float16-tensor", "api/torch.jit.trace:module"))
+"""What costs time where it runs every step: a test runs once, and mostly on the CPU; and what is a
+test's subject."""
 
 _MODULE_MOVES = "api/torch.nn.Module.cuda"
 _RIGHT = ", which is right here: what is asked with it only CUDA has"
@@ -214,7 +214,7 @@ class Judge:
         )
         skipped = skipped or bool(match.excused)
         override = None
-        sure, instead = match.confidence, _read_only(match, event)
+        sure, instead = match.confidence, _fitting(match, event, view)
         message = _message(spec, match, event, view)
         if is_replaced(event):
             override, sure = Verdict.LOCKS_IN, Confidence.POSSIBLE
@@ -492,13 +492,49 @@ def _ceiling(spec: Spec, role: Role) -> Confidence:
     return Confidence.POSSIBLE if costs and role is Role.TEST else Confidence.CERTAIN
 
 
-def _read_only(match: Matched, event: Event) -> str:
-    """What to do with a setting that is only asked for, where its row speaks of whoever sets it."""
-    if event.role != "load" or match.imported or not match.name.startswith("torch.backends."):
+def _fitting(match: Matched, event: Event, view: ModuleView) -> str:
+    """What fits the place, where the row's replacement speaks of several uses; empty: that does."""
+    if match.imported or event.role == "annotation":
         return ""
-    if not any(text.startswith("remove") for text in match.spec.replacement.values()):
+    texts = match.spec.replacement
+    if match.name.startswith("torch.backends."):
+        # A setting that is only asked for, where its row speaks of whoever sets it.
+        if event.role == "load" and any(text.startswith("remove") for text in texts.values()):
+            return "it is only read here: keep it for CUDA, it says nothing on Neuron"
+    elif match.name.startswith("torch.cuda.") and match.name.endswith("Tensor"):
+        return _typed(texts.get("native", ""), event, view)
+    return ""
+
+
+_DTYPE = re.compile(r"torch\.tensor\(data, dtype=(torch\.\w+)")
+
+
+def _typed(text: str, event: Event, view: ModuleView) -> str:
+    """A tensor of a type: of sizes, of data, or the type itself handed on."""
+    found = _DTYPE.match(text)
+    if found is None:
         return ""
-    return "it is only read here: keep it for CUDA, it says nothing on Neuron"
+    options = f"dtype={found[1]}, device=device"
+    of_sizes, of_data = f"torch.empty(size, {options})", f"torch.tensor(data, {options})"
+    if event.role != "call":
+        return (
+            f"x.to(device, {found[1]}) for a cast; to make tensors, {of_sizes} for sizes and "
+            f"{of_data} for data"
+        )
+    args = event.args or ()
+    first = args[0] if args else None
+    if len(args) > 1 or not args:
+        return of_sizes
+    known = view.constant(first)
+    if known[0] and type(known[1]) is int:
+        return of_sizes
+    if first is not None and (
+        first[0] in ("list", "tuple", "comp") or view.kind(first).kind in ("array", "tensor")
+    ):
+        return of_data
+    if view.text(first).endswith((".shape", ".size()")):
+        return of_sizes
+    return f"{of_sizes} for sizes, {of_data} for data"
 
 
 def _message(spec: Spec, match: Matched, event: Event, view: ModuleView) -> str:

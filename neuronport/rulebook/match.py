@@ -308,6 +308,11 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confid
             return True
     if condition.only is not None or condition.unless is not None:
         return _written(condition, value) is (condition.only is not None)
+    if condition.kinds is not None:
+        known = view.kind(value)
+        if known.kind not in condition.kinds:
+            return False
+        return True if known.derived else Confidence.LIKELY
     if not given:
         return None if any(k is None for k, _ in event.kwargs) else condition.absent
     for _ in range(_MAX_CHOICES):

@@ -63,6 +63,8 @@ class Condition:
     """It holds where one of these is written."""
     unless: tuple[Any, ...] | None = None
     """It holds everywhere else."""
+    kinds: tuple[str, ...] | None = None
+    """Kinds of values, of which the argument is one."""
 
     def regex(self) -> re.Pattern[str]:
         return re.compile(self.matches)
@@ -284,7 +286,8 @@ def fix(raw: Mapping[str, Any] | None, where: str) -> Fix | None:
 
 
 def condition(raw: Mapping[str, Any], where: str) -> Condition:
-    unknown = set(raw) - {"arg", "pos", "is", "not", "given", "matches", "absent", "only", "unless"}
+    unknown = set(raw) - {"arg", "pos", "is", "not", "given", "matches", "absent"}
+    unknown -= {"only", "unless", "kinds"}
     if unknown or "arg" not in raw:
         raise RuleError(f"{where}: a condition needs arg; unknown: {', '.join(sorted(unknown))}")
     return Condition(
@@ -297,4 +300,5 @@ def condition(raw: Mapping[str, Any], where: str) -> Condition:
         bool(raw.get("absent", False)),
         tuple(raw["only"]) if "only" in raw else None,
         tuple(raw["unless"]) if "unless" in raw else None,
+        tuple(raw["kinds"]) if "kinds" in raw else None,
     )

@@ -189,3 +189,46 @@ def test_what_a_test_repeats_is_not_repeated_in_a_program(tmp_path: Path) -> Non
         sure.append((found.confidence.value, found.context.hot))
     assert sure[0][1] is False
     assert sure[1] == ("likely", True)
+
+
+@pytest.mark.parametrize(
+    ("code", "says", "never"),
+    [
+        ("torch.cuda.FloatTensor(2, 3)", "torch.empty(size", "torch.tensor(data"),
+        ("torch.cuda.FloatTensor([1.0, 2.0])", "torch.tensor(data", "torch.empty"),
+        ("torch.cuda.FloatTensor(x.size())", "torch.empty(size", "torch.tensor(data"),
+        ("torch.zeros(2).type(torch.cuda.FloatTensor)", "x.to(device, torch.float32)", "float64"),
+    ],
+)
+def test_a_typed_tensor_by_what_it_is_made_of(
+    tmp_path: Path, code: str, says: str, never: str
+) -> None:
+    program = f"import torch\ndef f(x: torch.Tensor):\n    return {code}\n"
+    said = advice(tmp_path, program, "api/torch.cuda.FloatTensor")
+    assert says in said
+    assert never not in said
+
+
+def test_tracing_a_function_is_less_sure_than_a_module(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef loss(x):\n    return x.sum()\n"
+        "a = torch.jit.trace(torch.nn.Linear(2, 2), torch.ones(2))\n"
+        "b = torch.jit.trace(loss, torch.ones(2), check_trace=False)\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code}, ("xla",))
+    sure = {f.location.line: f.confidence.value for f in part.findings if "trace" in f.rule}
+    assert sure == {4: "likely", 5: "possible"}
+
+
+def test_an_extension_is_called_what_its_name_says(tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/ops.py": "import torch\nfrom pkg import _C\nimport corr_cuda\nfrom other import _C as o\n",
+    }
+    part = judge_files(tmp_path, files, ("native",))
+    told = {
+        f.location.line: (f.confidence.value, "CUDA by its name" in f.message)
+        for f in part.findings
+        if f.rule == "compiled-cuda-module"
+    }
+    assert told == {2: ("likely", False), 3: ("likely", True), 4: ("possible", False)}

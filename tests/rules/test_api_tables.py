@@ -52,7 +52,7 @@ ROW_KEYS = {
     *("fires", "silent"),
 }
 KINDS = {"same", "renamed", "composite", "context", "none"}
-CONDITIONS = {"is", "not", "given", "matches", "absent", "only", "unless"}
+CONDITIONS = {"is", "not", "given", "matches", "absent", "only", "unless", "kinds"}
 PATHS = ("native", "xla")
 
 

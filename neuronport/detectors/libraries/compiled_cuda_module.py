@@ -49,7 +49,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         caught = view.import_is_guarded(event)
         yield Hit(
             event.span,
-            f"imports {part}, a module compiled for CUDA by its name",
+            f"imports {part}, {_what(part)}",
             Confidence.POSSIBLE if caught else sure,
             verdict=Verdict.LOCKS_IN if caught else None,
         )
@@ -60,7 +60,13 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     part = owner.rpartition(".")[2]
     sure = _sure(owner, part, view)
     if sure is not None:
-        yield Hit(event.span, f"{part}.{function} is compiled for CUDA by its name", sure)
+        yield Hit(event.span, f"{part}.{function} is of {_what(part)}", sure)
+
+
+def _what(part: str) -> str:
+    if _CUDA.search(part) or "cuda" in part:
+        return "a module compiled for CUDA by its name"
+    return "a compiled extension; what of it is CUDA has no counterpart"
 
 
 def _sure(name: str, part: str, view: ModuleView) -> Confidence | None:
@@ -74,4 +80,6 @@ def _sure(name: str, part: str, view: ModuleView) -> Confidence | None:
         found = view.index.split(name)
         if found is not None and (found[1] != part or part in found[0].exports):
             return None
+    elif not _CUDA.search(part) and "cuda" not in part:
+        return Confidence.POSSIBLE  # of another package: C++ that runs anywhere, as far as is known
     return Confidence.LIKELY
