@@ -304,6 +304,14 @@ class Judge:
         if event.kind == "use" and event.value is not None:
             # It is the program's own, where the import does not work.
             hit = replace(hit, confidence=weakest(hit.confidence, Confidence.LIKELY))
+        elif event.kind == "use" and not skipped and (line := view.optional_import(event.name)):
+            # The program goes another way where the library is not.
+            step = Related(view.facts.path, line, "imported where a failure is caught")
+            hit = replace(
+                hit,
+                confidence=weakest(hit.confidence, Confidence.LIKELY),
+                related=(*hit.related, step),
+            )
         # What another branch places runs all the same; in one expression there is nothing to write.
         placed = guard is not None and places.placed_otherwise(event, guard, view)
         nowhere = (

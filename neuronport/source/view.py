@@ -311,6 +311,27 @@ class ModuleView:
         """Whether a failing import at the event is caught."""
         return not _IMPORT_ERRORS.isdisjoint(self.ctx(event).tries)
 
+    def optional_import(self, dotted: str) -> int:
+        """The line where the module imports the package of a name and catches that it is not there;
+        0: it does not."""
+        return self._optional.get(dotted.partition(".")[0], 0)
+
+    @property
+    def _optional(self) -> dict[str, int]:
+        return self.once("optional imports", self._find_optional)
+
+    def _find_optional(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        needed = {"torch"}
+        for event in self.facts.events:
+            if event.kind == "import":
+                head = event.name.partition(".")[0]
+                if self.import_is_guarded(event):
+                    found.setdefault(head, event.at[0])
+                else:
+                    needed.add(head)
+        return {head: line for head, line in found.items() if head not in needed}
+
     # ---- values -------------------------------------------------------------------------------
 
     def follow(self, value: Value) -> tuple[Atom, ...]:

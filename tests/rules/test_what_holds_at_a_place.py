@@ -279,3 +279,46 @@ def test_a_default_device_is_where_tensors_are_made(
     part = judge_files(tmp_path, files)
     rows = [f for f in part.findings if f.rule == "tensor-branch"]
     assert [f.location.line for f in rows] == ([] if on_host else [11])
+
+
+CHOSEN = """
+try:
+    import xformers.ops
+    HAS = True
+except ImportError:
+    HAS = False
+import torch
+class Plain(torch.nn.Module):
+    pass
+class Quick(torch.nn.Module):
+    def forward(self, q):
+        return xformers.ops.memory_efficient_attention(q, q, q)
+MODES = {"plain": Plain, "quick": Quick}
+Attention = MODES["quick" if HAS else "plain"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "confidence"),
+    [
+        (CHOSEN, "likely"),
+        (CHOSEN.replace("except ImportError:\n    HAS = False", "finally:\n    pass"), "certain"),
+        (CHOSEN.replace("import torch\n", "import torch\nimport xformers.ops\n"), "certain"),
+    ],
+)
+def test_a_library_that_may_be_missing_is_not_certain_to_break(
+    tmp_path: Path, code: str, confidence: str
+) -> None:
+    (finding,) = found(tmp_path, code, "api/xformers.ops.memory_efficient_attention")
+    assert finding.confidence.value == confidence
+    assert any("caught" in step.says for step in finding.related) is (confidence == "likely")
+
+
+def test_what_nobody_calls_may_run_every_step(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef gather(x: torch.Tensor, n):\n    if x.sum() > n:\n        return x\n"
+        "    return x + 1\n"
+    )
+    (finding,) = found(tmp_path, code, "tensor-branch")
+    assert finding.confidence.value == "possible"
+    assert "no caller was found in the tree" in finding.message

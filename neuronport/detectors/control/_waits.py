@@ -7,7 +7,7 @@ from functools import partial
 
 from neuronport.detectors._tensors import on_host, prepares, prepares_data, uses_torch
 from neuronport.detectors._uses import ASSERT, BRANCH, LOOP, SIZE
-from neuronport.findings import CONFIDENCE_ORDER, Confidence, weakest
+from neuronport.findings import CONFIDENCE_ORDER, Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source import places
 from neuronport.source.hot import SELDOM
@@ -81,7 +81,7 @@ def reached(
         hot = places.entry(event, view)
         if not hot:
             return None
-        sure = weakest(sure, LIKELY)
+        sure = POSSIBLE
     if not view.runs(event):
         return None
     if prepares_data(event, view):
