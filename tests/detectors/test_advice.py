@@ -231,4 +231,4 @@ def test_an_extension_is_called_what_its_name_says(tmp_path: Path) -> None:
         for f in part.findings
         if f.rule == "compiled-cuda-module"
     }
-    assert told == {2: ("likely", False), 3: ("likely", True), 4: ("possible", False)}
+    assert told == {2: ("likely", False), 3: ("likely", True), 4: ("likely", False)}

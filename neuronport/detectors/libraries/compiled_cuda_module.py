@@ -80,6 +80,4 @@ def _sure(name: str, part: str, view: ModuleView) -> Confidence | None:
         found = view.index.split(name)
         if found is not None and (found[1] != part or part in found[0].exports):
             return None
-    elif not _CUDA.search(part) and "cuda" not in part:
-        return Confidence.POSSIBLE  # of another package: C++ that runs anywhere, as far as is known
     return Confidence.LIKELY
