@@ -138,6 +138,8 @@ class Truth:
     def _skips(self, module: Summary, value: Value) -> bool:
         if value is None:
             return False
+        if value[0] in ("list", "tuple"):
+            return any(self._skips(module, item) for item in value[1])
         data = conditions()
         call = value[0] == "call"
         func = value[1] if call else value
@@ -166,7 +168,7 @@ class Truth:
             # ``requires_gpu = pytest.mark.skipif(not torch.cuda.is_available())``
             if not call:
                 for atom in self.resolver.follow(module, func):
-                    if atom.value is not None and atom.value[0] == "call":
+                    if atom.value is not None and atom.value[0] in ("call", "list", "tuple"):
                         return self._skips(atom.module, atom.value)
         return False
 

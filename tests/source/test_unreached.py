@@ -424,3 +424,29 @@ def test_what_only_tests_call_in_an_example(tmp_path):
     asked = ASKED.replace("helper", "examples.helper")
     assert verdict(tmp_path / "tests", {**helper, "examples/tests/test_it.py": asked}) == "breaks"
     assert verdict(tmp_path / "example", {**helper, "examples/main.py": asked}) == "locks-in"
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "skipped"),
+    [
+        ("", "if not torch.cuda.is_available():\n        pytest.skip('none')", True),
+        ("", "if not torch.cuda.is_available():\n        raise unittest.SkipTest('none')", True),
+        ("", "if d != 'cuda' or not torch.cuda.is_available():\n        pytest.skip('none')", True),
+        ("", "if torch.cuda.is_available():\n        pytest.skip('none')", False),
+        ("", "if not torch.cuda.is_available():\n        pytest.fail('none')", False),
+        ("pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason='r')", "", True),
+        (
+            "pytestmark = [pytest.mark.slow, pytest.mark.skipif(not torch.cuda.is_available())]",
+            "",
+            True,
+        ),
+        ("pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason='r')", "", False),
+        ("pytestmark = pytest.mark.slow", "", False),
+    ],
+)
+def test_a_test_that_is_left_early_or_marked(tmp_path, before, inside, skipped):
+    code = (
+        f"import pytest, torch, unittest\n{before}\n\ndef test_it(d):\n    {inside or 'pass'}\n"
+        "    torch.cuda.synchronize()\n"
+    )
+    assert (verdict(tmp_path, {"test_case.py": code}) == "locks-in") is skipped

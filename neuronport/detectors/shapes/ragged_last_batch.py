@@ -14,6 +14,9 @@ EVENTS = ("use",)
 _LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _TRAIN = re.compile(r"train", re.I)
 _OTHER = re.compile(r"(?<!t)eval|valid|(?<![a-z])val|test|infer|predict|dev(?![a-z])", re.I)
+_NOT_TRAIN = re.compile(r"\w*train\w*\s*=\s*False", re.I)
+_SWITCHES = frozenset(("train", "training", "is_train", "is_training"))
+_PARTS = frozenset(("split", "mode", "phase", "stage", "subset", "image_set"))
 ONLY = ("DataLoader",)
 
 
@@ -33,18 +36,38 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if size is None or (known and literal in (None, 1)) or _whole(size):
         return
     shuffled = view.constant(view.argument(event, "shuffle", 2)) == (True, True)
-    source = view.text(view.argument(event, "dataset", 0))
-    if _OTHER.search(source) and not _TRAIN.search(source):
+    dataset = view.argument(event, "dataset", 0)
+    source = _NOT_TRAIN.sub("", view.text(dataset))
+    if (_OTHER.search(source) and not _TRAIN.search(source)) or _evaluates(dataset, view):
         return
+    in_order = view.constant(view.argument(event, "shuffle", 2)) == (True, False)
     if shuffled:
         sure = LIKELY
-    elif _TRAIN.search(source) or _TRAIN.search(view.scope(event).rpartition(".")[2]):
-        sure = LIKELY if _TRAIN.search(source) else POSSIBLE
+    elif _TRAIN.search(source):
+        sure = POSSIBLE if in_order else LIKELY
+    elif _TRAIN.search(view.scope(event).rpartition(".")[2]) and not in_order:
+        sure = POSSIBLE
     else:
         return
     yield Hit(
         event.span, "drop_last is not set: the last batch of an epoch has another shape", sure
     )
+
+
+def _evaluates(dataset: Value, view: ModuleView) -> bool:
+    """``MNIST(root, train=False)``, ``load(name, split="test")``, in a variable too."""
+    if dataset is not None and dataset[0] == "v":
+        dataset = view.summary.definitions[dataset[1]].value
+    if dataset is None or dataset[0] != "call":
+        return False
+    for key, value in dataset[3]:
+        known, literal = view.constant(value)
+        if known and (
+            (key in _SWITCHES and literal is False)
+            or (key in _PARTS and isinstance(literal, str) and _OTHER.search(literal))
+        ):
+            return True
+    return False
 
 
 def _whole(size: Value) -> bool:

@@ -117,9 +117,10 @@ _EXITS = frozenset(
         ("ref", "os._exit"),
         ("ref", "builtins.exit"),
         ("ref", "builtins.quit"),
-        ("ref", "pytest.skip"),
     )
 )
+_SKIPS = frozenset((("ref", "pytest.skip"), ("ref", "pytest.xfail"), ("ref", "unittest.SkipTest")))
+"""What leaves a test early; the others run."""
 
 Expr = Callable[["_Reader", Any], Value]
 _context: Callable[[tuple[Any, ...]], Ctx] = partial(tuple.__new__, Ctx)
@@ -332,8 +333,8 @@ class _Reader:
                 self.role = _OTHER
                 result = self.expr(value)
                 if result is not None and result[0] == "call":
-                    if result[1] in _EXITS:
-                        self.ended_by = "raise"
+                    if result[1] in _EXITS or _skips(result):
+                        self.ended_by = "return" if _skips(result) else "raise"
                         ended = True
                         break
                     if result[1] is not None and result[1][0] == "attr" and result[1][2] in _MOVES:
@@ -523,11 +524,10 @@ class _Reader:
 
     def raise_(self, node: Any) -> bool:
         self.role = ("raise",)
-        if node.exc is not None:
-            self.expr(node.exc)
+        raised = None if node.exc is None else self.expr(node.exc)
         if node.cause is not None:
             self.expr(node.cause)
-        self.ended_by = "raise"
+        self.ended_by = "return" if _skips(raised) else "raise"
         return True
 
     def jump(self, node: Any) -> bool:
@@ -747,6 +747,9 @@ class _Reader:
         guards = self.guards
         for decorator in decorators:
             guards = (*guards, self.guard(decorator, True, node.lineno, "decorator"))
+        if node.name.startswith("test"):
+            for mark in self.marks():
+                guards = (*guards, self.guard(mark, True, node.lineno, "decorator"))
         parent = self.scope
 
         def later() -> None:
@@ -918,6 +921,11 @@ class _Reader:
             self.role = _OTHER
             values.append(self.expr(decorator, "decorator"))
         return tuple(values)
+
+    def marks(self) -> list[Value]:
+        """What is written of all tests of the module, and of the class that is being read."""
+        around = [self.module_env, self.env] if self.in_class_body else [self.module_env]
+        return [env["pytestmark"] for env in around if "pytestmark" in env]
 
     def params(self, args: Any, dotted: str) -> tuple[tuple[str, Value, Value, str], ...]:
         result: list[tuple[str, Value, Value, str]] = []
@@ -1743,6 +1751,17 @@ def _asks_cuda(test: Value, depth: int = 0) -> bool:
     if test[0] == "bool":
         return _asks_cuda(test[2][0], depth + 1)
     return test[0] == "cmp" and _asks_cuda(test[1], depth + 1)
+
+
+def _skips(value: Value) -> bool:
+    """Whether a call, or what is raised, ends a test that others do not depend on."""
+    if value is not None and value[0] == "call":
+        value = value[1]
+    if value is None:
+        return False
+    if value[0] == "attr":
+        return bool(value[2] == "skipTest")
+    return value in _SKIPS or value == ("ref", "pytest.skip.Exception")
 
 
 def _ends(body: list[ast.stmt]) -> bool:
