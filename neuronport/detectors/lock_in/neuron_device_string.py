@@ -15,6 +15,11 @@ from neuronport.source.view import ModuleView
 EVENTS = ("str",)
 STRINGS = r"^\s*(neuron|xla|privateuseone)(:(\d+|\{\})?)?\s*$"
 _WORD = re.compile(STRINGS)
+_GROUPS = frozenset(("init_process_group", "new_group"))
+"""What takes the name of a backend."""
+_BACKEND = (
+    "the backend of the device, from one place: torch.distributed.get_default_backend_for_device"
+)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -23,14 +28,19 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     role, listed, branched = _strings.unwrap(event.role)
     if _strings.is_compared(role) or listed:
         return
-    found = _strings.place(event, view)
+    last = _strings.callee_name(role[1], view) if role[0] == "arg" else ""
+    what = "backend" if last in _GROUPS else "device"
+    found: tuple[Confidence, str] | None = (Confidence.CERTAIN, f"given to {last}")
+    if what == "device":
+        found = _strings.place(event, view)
     if found is None or found[0] is Confidence.POSSIBLE:
         return
     confidence, where = found
     text = event.name.strip()
+    instead = _BACKEND if what == "backend" else ""
     if branched or behind_seam(event, view):
         yield Hit(
-            event.span, f"the device {text!r} is chosen here, {where}", verdict=Verdict.BENIGN
+            event.span, f"the {what} {text!r} is chosen here, {where}", verdict=Verdict.BENIGN
         )
         return
     native_only = view.paths == frozenset(("native",))
@@ -39,13 +49,15 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         # There is no such device on the native path, and no torch_xla that would bring it.
         yield Hit(
             event.span,
-            f"the device is {text!r}, {where}: there on PyTorch/XLA only",
+            f"the {what} is {text!r}, {where}: there on PyTorch/XLA only",
             weakest(confidence, Confidence.LIKELY if native_only else sure),
+            replacement=instead,
         )
         return
     yield Hit(
         event.span,
-        f"the device is {text!r}, {where}: there on Neuron only",
+        f"the {what} is {text!r}, {where}: there on Neuron only",
         weakest(confidence, sure),
         verdict=Verdict.LOCKS_IN,
+        replacement=instead,
     )
