@@ -253,7 +253,11 @@ class Judge:
                 for g in view.guards(event)
             )
             override, message = _answered(spec, match, event, view, skipped or stopped)
-            if override is Verdict.LOCKS_IN and message.endswith(_RIGHT):
+            if override is Verdict.LOCKS_IN and seeds.only_seeds(event, view):
+                sure = Confidence.POSSIBLE
+                message += ", but torch.manual_seed beside it seeds Neuron too"
+                instead = "nothing: torch.manual_seed beside it is enough"
+            elif override is Verdict.LOCKS_IN and message.endswith(_RIGHT):
                 instead = "leave it: what it asks for, or sets, is CUDA's own"
         return self._finding(
             spec,
@@ -319,7 +323,7 @@ class Judge:
         )
         if guard is not None and role is Role.TEST and decided.is_aside(guard, view):
             nowhere = True
-        if not skipped and view.on_request(event):
+        if not skipped and self._raises(spec, hit) and view.on_request(event):
             hit = replace(hit, confidence=weakest(hit.confidence, Confidence.LIKELY))
         if view.of_other_vendor(guard, unreached):
             # Neither CUDA's machines nor Neuron's come here.
@@ -353,6 +357,11 @@ class Judge:
             fix=None if placed and guard is not None and guard.kind == "ifexp" else spec.fix,
             snippet=snippet(lines, hit.span.line),
         )
+
+    def _raises(self, spec: Spec, hit: Hit) -> bool:
+        if hit.verdict is not None:
+            return hit.verdict is Verdict.BREAKS
+        return any(spec.verdict(target) is Verdict.BREAKS for target in self.targets)
 
     def _spoken_of(self, hit: Hit) -> list[Target]:
         return [t for t in self.targets if not hit.paths or t.path in hit.paths]

@@ -7,6 +7,7 @@ from neuronport.source.view import ModuleView
 
 ALSO = frozenset(("api/torch.cuda.manual_seed", "api/torch.cuda.manual_seed_all"))
 """Rows of what ``torch.manual_seed`` does as well."""
+_NAMES = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all")
 _ALL = ("torch.manual_seed", "torch.random.manual_seed")
 
 
@@ -23,4 +24,27 @@ def is_seeded(event: Event, view: ModuleView) -> bool:
         and view.ctx(other).scope == ctx.scope
         and ctx.guards[: len(view.ctx(other).guards)] == view.ctx(other).guards
         for other in view.facts.events
+    )
+
+
+def only_seeds(event: Event, view: ModuleView) -> bool:
+    """Whether nothing depends on a question but seeds that Neuron gets all the same, and settings of
+    cuDNN's."""
+    guards = {
+        i
+        for i in view.guards_at.get(event.at[0], ())
+        if view.truth.skipped(view.summary, view.facts.guards[i])
+    }
+    if not guards:
+        return False
+    inside = [
+        other
+        for other in view.facts.events
+        if other.kind in ("use", "method", "str") and not guards.isdisjoint(view.ctx(other).guards)
+    ]
+    seeded = [other for other in inside if other.name in _NAMES and is_seeded(other, view)]
+    return bool(seeded) and all(
+        other in seeded
+        or (other.kind == "use" and other.name.startswith(("torch.backends.cudnn.", *_ALL)))
+        for other in inside
     )

@@ -289,7 +289,12 @@ class ModuleView:
                 p[1] for p in function.params if p[0] == test[2]
             )
         values = self.resolver.attribute(test)
-        return bool(values) and all(
+        if not values:
+            # An option of the command line that is off unless it is given.
+            held = [a.value for a in self.follow(test) if a.value is not None]
+            literals = [value for value in held if value[0] == "const"]
+            return bool(literals) and all(value == ("const", False) for value in literals)
+        return all(
             owner.module == self.summary.module and self._is_given(value) for owner, value in values
         )
 

@@ -363,3 +363,67 @@ def test_a_type_names_devices_and_places_nothing(tmp_path: Path) -> None:
     assert {(f.rule, f.confidence.value) for f in part.findings} == {
         ("cuda-device-list", "possible")
     }
+
+
+@pytest.mark.parametrize(
+    ("body", "only"),
+    [
+        ("        torch.cuda.manual_seed_all(s)\n", True),
+        (
+            "        torch.cuda.manual_seed(s)\n        torch.backends.cudnn.deterministic = True\n",
+            True,
+        ),
+        ("        torch.cuda.manual_seed_all(s + 1)\n", False),
+        ("        torch.cuda.manual_seed_all(s)\n        torch.cuda.empty_cache()\n", False),
+    ],
+)
+def test_a_question_that_only_seeds_depend_on(tmp_path: Path, body: str, only: bool) -> None:
+    code = (
+        "import torch\ndef seed(s):\n    torch.manual_seed(s)\n    if torch.cuda.is_available():\n"
+    )
+    (finding,) = found(tmp_path, code + body, AVAILABLE)
+    assert (finding.confidence.value == "possible") is only
+    assert ("beside it" in finding.message) is only
+
+
+@pytest.mark.parametrize(
+    ("condition", "left"),
+    [
+        ("not torch.cuda.is_available()", False),
+        ("torch.cuda.device_count() < 2", False),
+        ("not torch.cuda.is_available() or 'A100' not in torch.cuda.get_device_name()", True),
+        ("not torch.cuda.is_available() or torch.cuda.get_device_capability() < (8, 0)", True),
+    ],
+)
+def test_a_test_of_one_model_of_gpu_is_left(tmp_path: Path, condition: str, left: bool) -> None:
+    code = f"import pytest, torch\n@pytest.mark.skipif({condition}, reason='')\ndef test_it():\n    pass\n"
+    (finding,) = found(tmp_path, code, "cuda-only-test")
+    assert all(("leave it" in v.replacement) is left for v in finding.by_target.values())
+
+
+@pytest.mark.parametrize(("after", "kernel"), [("return _C.run(x)", True), ("return x + 1", False)])
+def test_what_refuses_before_a_kernel_needs_the_kernel_first(
+    tmp_path: Path, after: str, kernel: bool
+) -> None:
+    code = (
+        "import torch\nfrom mylib import _C\ndef f(x: torch.Tensor):\n"
+        f"    if not x.is_cuda:\n        raise ValueError('CUDA only')\n    {after}\n"
+    )
+    (finding,) = found(tmp_path, code, "cuda-required")
+    assert all(("kernel" in v.replacement) is kernel for v in finding.by_target.values())
+
+
+@pytest.mark.parametrize(
+    ("option", "confidence"),
+    [("action='store_true'", "likely"), ("default=True", "certain"), ("default=n", "certain")],
+)
+def test_an_option_that_is_off_has_to_be_given(
+    tmp_path: Path, option: str, confidence: str
+) -> None:
+    code = (
+        "import argparse, torch\nfrom mylib import n\np = argparse.ArgumentParser()\n"
+        f"p.add_argument('--cuda', {option})\nargs = p.parse_args()\nx = torch.ones(1)\n"
+        "if args.cuda:\n    x = x.cuda()\n"
+    )
+    (finding,) = found(tmp_path, code, "api/torch.Tensor.cuda")
+    assert (finding.verdict.value, finding.confidence.value) == ("breaks", confidence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
@@ -13,6 +14,10 @@ from neuronport.source.view import ModuleView
 EVENTS = ("use", "import", "attr")
 ROOTS = ("unittest", "pytest")
 NAMES = conditions()["skips"]
+_MODEL = re.compile(
+    r"get_device_(name|capability|properties)|\b(get_)?sm_?\d|torch\.version\.cuda|cudnn", re.I
+)
+_LEFT = "leave it: it asks for a model of GPU, or a version of CUDA, and not for an accelerator"
 ONLY = NAMES | {n.rpartition(".")[2] for k in ("skip_if", "skip_unless") for n in conditions()[k]}
 
 
@@ -42,4 +47,5 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             f"{view.text(event.args[0])} is decided by what a Neuron host lacks: skipped there",
             Confidence.CERTAIN,
             guarded=False,
+            replacement=_LEFT if _MODEL.search(view.text(event.args[0])) else "",
         )

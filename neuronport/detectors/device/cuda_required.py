@@ -15,6 +15,10 @@ from neuronport.source.view import ModuleView
 EVENTS = ("test",)
 ONLY = ("if", "assert")
 _MAX_DEPTH = 6
+_KERNEL_FIRST = (
+    "first replace the kernel that is compiled for CUDA, by PyTorch's operators or one in NKI; until "
+    "then the test is right"
+)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -33,7 +37,13 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         f"without CUDA ({name}) the program stops here",
         Confidence.CERTAIN if sure else Confidence.LIKELY,
+        replacement=_KERNEL_FIRST if _is_before_kernel(event, view) else "",
     )
+
+
+def _is_before_kernel(event: Event, view: ModuleView) -> bool:
+    """Whether what the test keeps others from calls what is compiled for CUDA."""
+    return any(i in view.launching for i in view.guards_at.get(event.at[0], ()))
 
 
 def _raising(view: ModuleView) -> dict[int, bool]:

@@ -95,6 +95,11 @@ _LIST: Final = ast.List
 _BINOP: Final = ast.BinOp
 _STARRED: Final = ast.Starred
 _OTHER: Final[tuple[Any, ...]] = ("other",)
+_SWITCHES: Final[dict[Value, Value]] = {
+    ("const", "store_true"): ("const", False),
+    ("const", "store_false"): ("const", True),
+}
+"""What an option is that is not given."""
 _TYPE: Final[tuple[Any, ...]] = ("annotation",)
 _NONE: Final[frozenset[str]] = frozenset()
 _LOCATION: Final[tuple[Any, ...]] = ("arg", ("ref", "torch.load"), "map_location")
@@ -1408,7 +1413,10 @@ class _Reader:
         """Keep the default of a command line option as an attribute of the module's options."""
         names = [v[1] for v in args if v is not None and v[0] == "const" and isinstance(v[1], str)]
         given = dict(kwargs)
-        if not names or "default" not in given:
+        default = "default"
+        if "default" not in given and given.get("action") in _SWITCHES:
+            default = "action"
+        if not names or default not in given:
             return
         dest = given.get("dest")
         name = next((n for n in names if n.startswith("--")), names[0])
@@ -1416,8 +1424,9 @@ class _Reader:
             key = str(dest[1])
         else:
             key = name.lstrip("-").replace("-", "_")
-        line = next(w.value.lineno for w in node.keywords if w.arg == "default")
-        self.defs.append((given["default"], line, name, None, self.scope, ()))
+        line = next(w.value.lineno for w in node.keywords if w.arg == default)
+        held = given[default] if default == "default" else _SWITCHES[given["action"]]
+        self.defs.append((held, line, name, None, self.scope, ()))
         owner = f"{self.module}.{OPTIONS}"
         if owner not in self.classes:
             self.classes[owner] = Class(1, (), {}, (), ())
