@@ -210,7 +210,7 @@ class Judge:
         skipped = (
             guard is not None
             or unreached is not None
-            or (event.kind == "import" and view.import_is_guarded(event))
+            or (event.kind == "import" and view.import_is_guarded(event, spec.raises))
         )
         skipped = skipped or bool(match.excused)
         override = None

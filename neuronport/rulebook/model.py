@@ -114,6 +114,8 @@ class Spec:
     unknown: str = ""
     distinctive: bool = False
     note: str = ""
+    raises: tuple[str, ...] = ()
+    """What a failing import raises, where that is no ImportError."""
     whole: tuple[str, ...] = ()
     """Decorators of functions that are judged where they are decorated: uses inside say nothing
     more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -22,6 +23,10 @@ MOST_CALLERS = 64
 """No answer says more."""
 Edges: TypeAlias = "list[tuple[int, str]]"
 """Whom a module calls: position among its calls, name."""
+
+
+_RAISES = re.compile(r"error|raise|missing|unavailable|not_?(installed|found)", re.I)
+"""In the name of a class: an object of it raises whatever is asked of it."""
 
 
 class Call(NamedTuple):
@@ -222,11 +227,35 @@ class TreeIndex:
             elif value[0] == "tried":
                 value = value[2]
             elif value[0] == "any":
-                refs = [v for v in value[1] if v is not None and v[0] == "ref"]
-                value = refs[0] if len(refs) == 1 else None
+                value = self._one_of(module, value[1])
             else:
                 return value
         return value
+
+    @staticmethod
+    def _one_of(module: Summary, values: tuple[Value, ...]) -> Value:
+        """The dotted name among what a variable can be; beside an import that may fail, only where
+        nothing else works in its place: what raises."""
+        refs = [v for v in values if v is not None and v[0] == "ref"]
+        if refs:
+            return refs[0] if len(refs) == 1 else None
+        tried: list[Value] = []
+        for value in values:
+            if value is not None and value[0] == "v":
+                value = module.definitions[value[1]].value
+            if value is not None and value[0] == "tried":
+                tried.append(value[2])
+            elif value is not None and value[0] == "call" and value[1] is not None:
+                if not _RAISES.search(str(value[1][-1]).rpartition(".")[2]):
+                    return None
+            elif value is None or value[0] != "const":
+                return None
+        if len(tried) != 1:
+            return None
+        found = tried[0]
+        return (
+            module.definitions[found[1]].value if found is not None and found[0] == "v" else found
+        )
 
     def function(self, dotted: str) -> tuple[Summary, Function] | None:
         """The definition of a function or method of the tree, inherited ones too."""

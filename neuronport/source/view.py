@@ -312,9 +312,13 @@ class ModuleView:
             if test.at[2] >= event.at[0]
         )
 
-    def import_is_guarded(self, event: Event) -> bool:
-        """Whether a failing import at the event is caught."""
-        return not _IMPORT_ERRORS.isdisjoint(self.ctx(event).tries)
+    def import_is_guarded(self, event: Event, raises: Sequence[str] = ()) -> bool:
+        """Whether a failing import at the event is caught; ``raises``: what it raises instead of an
+        ImportError."""
+        caught = self.ctx(event).tries
+        if raises:
+            return "*" in caught or not set(raises).isdisjoint(caught)
+        return not _IMPORT_ERRORS.isdisjoint(caught)
 
     def optional_import(self, dotted: str) -> int:
         """The line where the module imports the package of a name and catches that it is not there;

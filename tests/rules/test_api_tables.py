@@ -50,6 +50,7 @@ ROW_KEYS = {
         "evidence",
     ),
     *("fires", "silent"),
+    "raises",
 }
 KINDS = {"same", "renamed", "composite", "context", "none"}
 CONDITIONS = {"is", "not", "given", "matches", "absent", "only", "unless", "kinds"}
@@ -138,7 +139,7 @@ def check_verdict(value: Any) -> None:
         return
     known = {sdk for info in paths().values() for sdk in info.sdks}
     for window in value:
-        assert set(window) <= {"since", "until", "chips", "verdict"}
+        assert set(window) <= {"since", "until", "chips", "verdict", "confidence"}
         Verdict(window["verdict"])
         assert {window[k] for k in ("since", "until") if k in window} <= known
 

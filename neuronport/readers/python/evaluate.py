@@ -107,6 +107,8 @@ _LOCATION: Final[tuple[Any, ...]] = ("arg", ("ref", "torch.load"), "map_location
 _SECOND: Final[tuple[Any, ...]] = ("arg", ("ref", "torch.load"), 1)
 _BROAD = frozenset(("Exception", "BaseException"))
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
+_IMPORTERS = frozenset(("import_module", "optional_import"))
+_MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 _DEVICE = ("ref", "torch.device")
 _MAX_MADE = 10
 _SAME = frozenset(("to", "cuda", "cpu", "train", "eval", "half", "float", "bfloat16", "double"))
@@ -183,6 +185,8 @@ class _Reader:
         self.tree_roots = tree_roots
         self._wanted: dict[str, bool] = {}
         self._modules = _pattern(interest.modules).search
+        self.optional: dict[int, tuple[Value, str]] = {}
+        """Line → the last call there that tries to import something, and what."""
         self.methods = interest.methods
         self.keywords = interest.keywords
         self.names = interest.names
@@ -1006,6 +1010,17 @@ class _Reader:
             ):
                 for element, part in zip(elements, value[1], strict=True):
                     self.assign(element, part, line)
+            elif (
+                value is not None
+                and value[0] == "call"
+                and len(elements) == 2
+                and self.optional.get(value[4], (None,))[0] is value
+            ):
+                # What was imported, and whether it was.
+                dotted = self.optional[value[4]][1]
+                found: Value = ("tried", (dotted,), ("const", True), ("const", False))
+                self.assign(elements[0], ("ref", dotted), line)
+                self.assign(elements[1], found, line)
             else:
                 for i, element in enumerate(elements):
                     self.assign(element, ("unpack", value, i), line)
@@ -1332,7 +1347,45 @@ class _Reader:
                     self.applied(dotted, node.lineno)
         if hit:
             self.emit(_event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
+        if a and func_value is not None and func_value[0] == "ref":
+            last = func_value[1].rpartition(".")[2]
+            if last in _IMPORTERS and _is_module_name(a[0]):
+                return self.import_call(node, func_value, a, k, last == "optional_import")
         return ("call", func_value, a, k, node.lineno)
+
+    def import_call(
+        self,
+        node: Any,
+        func: Value,
+        args: tuple[Value, ...],
+        kwargs: tuple[tuple[str | None, Value], ...],
+        optional: bool,
+    ) -> Value:
+        """``importlib.import_module("name")``, or a function of a project that tries to: by the look
+        of its name, since it may be of another file."""
+        call: Value = ("call", func, args, kwargs, node.lineno)
+        if not optional and func != ("ref", "importlib.import_module"):
+            return call
+        assert args[0] is not None
+        dotted, role = str(args[0][1]), "module"
+        if optional:
+            for name, value in kwargs:
+                if name == "name" and _is_module_name(value):
+                    assert value is not None
+                    dotted, role = f"{dotted}.{value[1]}", "name"
+        elif self.imported is not None:
+            self.imported.append(dotted)
+        if dotted.partition(".")[0] in self.tree_roots:
+            self.enter(dotted, node.lineno)
+        tries = self.tries
+        if optional:
+            self.tries = (*tries, "ImportError")
+        self.emit(_event("import", self.span(node), self.ctx(), dotted, ("const", ""), role=role))
+        self.tries = tries
+        if not optional:
+            return ("ref", dotted)
+        self.optional[node.lineno] = (call, dotted)
+        return call
 
     def called(
         self,
@@ -1890,3 +1943,12 @@ _EXPRS: dict[type, Expr] = {
     ast.YieldFrom: _Reader.yielded,
     ast.FormattedValue: _Reader.formatted,
 }
+
+
+def _is_module_name(value: Value) -> bool:
+    return (
+        value is not None
+        and value[0] == "const"
+        and isinstance(value[1], str)
+        and _MODULE_NAME.fullmatch(value[1]) is not None
+    )
