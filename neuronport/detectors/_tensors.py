@@ -109,7 +109,7 @@ def called(event: Event, view: ModuleView, names: Collection[str]) -> Call | Non
 _PREPARING = re.compile(
     r"dataset|datamodule|dataio|_pipeline|__getitem__|__len__|collate|(?<![a-z])transforms?(?!er)|augment"
     r"|preprocess|prepare_data|tokeniz|vocab|download|convert|export|plot|visuali|draw|confusion"
-    r"|_metrics?(?![a-z])|save|init_weights|reset_parameters|__init__|__repr__|(^|\.)test_",
+    r"|_metrics?(?![a-z])|quantiz(?!ed)|calibrat|save|init_weights|reset_parameters|__init__|__repr__|(^|\.)test_",
     re.I,
 )
 _PREPARING_PATH = re.compile(
@@ -635,6 +635,13 @@ class Counted(NamedTuple):
     made: Value
     listed: bool = False
     """Whether the value is the list of such, one for each dimension, that ``where`` gives."""
+
+    @property
+    def gives_places(self) -> bool:
+        """Whether it is a list of places, each of which occurs once."""
+        if self.made is None or self.made[0] != "call":
+            return False
+        return str(self.made[1][-1]).rpartition(".")[2] in ("nonzero", "argwhere", "where")
 
     def says(self, view: ModuleView) -> str:
         """In words, as it is written."""

@@ -68,6 +68,21 @@ _SAVING = frozenset(
 _HANDED_ON = frozenset(["any", "attr", "call", "dict", "if", "item", "list", "tuple", "v"])
 _STATIC = frozenset(["device", "dtype", "ndim", "shape"])
 """Attributes that the host knows whatever the values are."""
+_ASKING = frozenset(
+    [
+        "data_ptr",
+        "dim",
+        "element_size",
+        "get_device",
+        "is_contiguous",
+        "ndimension",
+        "nelement",
+        "numel",
+        "size",
+        "stride",
+    ]
+)
+"""Methods likewise."""
 _DECIDING = frozenset(("if", "while", "ifexp", "not", "bool"))
 
 
@@ -164,7 +179,7 @@ class _Uses:
         if func is not None and func[0] == "attr":
             name = func[2]
             self._note(func[1], f".{name}()")
-            self._walk(func[1], role, depth)
+            self._walk(func[1], "" if name in _ASKING else role, depth)
         elif func is not None and func[0] == "ref":
             name = func[1].rpartition(".")[2]
             if name == "len" and args:

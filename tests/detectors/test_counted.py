@@ -152,3 +152,73 @@ def test_between_traces_the_lazy_device_runs_it(tmp_path: Path) -> None:
     part = judge_files(tmp_path, {"case.py": code})
     (found,) = [f for f in part.findings if f.rule == "boolean-mask-index"]
     assert found.by_target["xla@2.31"].verdict.value == "breaks"
+
+
+def test_places_are_different_already(tmp_path: Path) -> None:
+    found = judged(tmp_path, "return (x > 0).nonzero().squeeze(-1).unique()")
+    (unique,) = of(found, "unique-values")
+    assert "leave unique out" in unique.by_target["native@2.33"].replacement
+
+
+GROWS = """
+import torch
+
+class Net(torch.nn.Module):
+    def generate(self, ids, n):
+        net = torch.nn.Linear(3, 3)
+        for i in range(n):
+{body}
+        return ids
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "grows"),
+    [
+        ("ids = torch.cat([ids, net(ids)[:, -1:]], dim=1)", True),
+        # Made anew in every round, or cut to its length again.
+        ("ids = net(ids)\nids = torch.cat([ids, ids], dim=1)", False),
+        ("ids = torch.cat([ids, net(ids)[:, -1:]], dim=1)\nids = ids[:, 1:]", False),
+    ],
+)
+def test_what_grows_is_what_the_round_before_left(tmp_path: Path, body: str, grows: bool) -> None:
+    text = "".join(f"            {line}\n" for line in body.split("\n"))
+    part = judge_files(tmp_path, {"case.py": GROWS.format(body=text)})
+    assert bool([f for f in part.findings if f.rule == "growing-tensor"]) is grows
+
+
+@pytest.mark.parametrize(
+    ("joined", "likely"),
+    [
+        ("past_key, x", True),
+        ("past_key_value[0], x", True),
+        ("cache, x", False),
+        ("cache[:, -1:], x", None),
+        ("cache[0][:, :, -1].unsqueeze(2), x", None),
+    ],
+)
+def test_a_window_of_a_cache_does_not_grow(
+    tmp_path: Path, joined: str, likely: bool | None
+) -> None:
+    code = (
+        "import torch\n\nclass Net(torch.nn.Module):\n"
+        "    def forward(self, x, past_key, past_key_value, cache):\n"
+        f"        return torch.cat([{joined}], dim=1)\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code})
+    found = [f for f in part.findings if f.rule == "growing-tensor"]
+    assert [f.confidence is not POSSIBLE for f in found] == ([] if likely is None else [likely])
+
+
+def test_a_sort_of_what_was_chosen_is_no_sort_of_a_vocabulary(tmp_path: Path) -> None:
+    code = (
+        "import torch\n\ndef f(logits: torch.Tensor, k: int):\n"
+        "    log_probs = logits.log_softmax(-1)\n    {made}\n    return chosen_probs.sort(dim=-1)\n"
+    )
+    for made, expected in (
+        ("chosen_probs = log_probs.gather(1, log_probs.topk(k)[1])", 0),
+        ("chosen_probs, _ = torch.topk(log_probs, k)", 0),
+        ("chosen_probs = log_probs.exp()", 1),
+    ):
+        part = judge_files(tmp_path, {"case.py": code.format(made=made)})
+        assert len([f for f in part.findings if f.rule == "vocabulary-sort"]) == expected

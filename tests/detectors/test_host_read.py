@@ -182,3 +182,51 @@ def train(model, opt, loader, every):
 )
 def test_a_result_has_to_be_read(tmp_path, body, expected):
     assert sure(reads(tmp_path, body)) == [expected]
+
+
+def test_what_converts_results_reads_them_because_they_are_wanted(tmp_path):
+    code = """
+import torch
+
+def {name}(x: torch.Tensor):
+    y = x.detach().cpu().float().numpy()
+    return (y + 1) / 2 * 255
+
+def test(model, loader):
+    for x in loader:
+        {name}(model(x.cuda()))
+
+def train(model, opt, loader):
+    for x in loader:
+        loss = model(x.cuda())
+        loss.backward()
+        opt.step()
+        {name}(loss)
+"""
+    for name, expected in (("tensor2im", False), ("normalise", True)):
+        part = judge_files(tmp_path, {"case.py": code.format(name=name)}, ("native",))
+        assert sure([f for f in part.findings if f.rule == "host-read"]) == [expected]
+
+
+def test_a_key_of_a_dictionary_of_tensors_is_no_tensor(tmp_path):
+    body = "out = {'a': y}\nfor k, v in out.items():\n    print(f'{k}')"
+    assert not reads(tmp_path, body, "tensor-formatting")
+    looped = "for k, v in self.net(x).items():\n    if k:\n        y = y + v"
+    assert not reads(tmp_path, looped, "tensor-branch")
+
+
+def test_a_size_that_is_asked_does_not_decide_by_the_value(tmp_path):
+    body = "z = y.cpu()\nif z.size(0) > 1:\n    z = z + 1\ny = z.to(x.device)"
+    (found,) = reads(tmp_path, body)
+    assert "decides the way" not in found.by_target["native@2.33"].replacement
+
+
+def test_reads_in_a_loop_of_one_step_are_read_together(tmp_path):
+    body = "for p in self.parameters():\n    every += p.grad.norm().item()"
+    (found,) = reads(tmp_path, body)
+    assert "torch.stack" in found.by_target["native@2.33"].replacement
+
+
+def test_lengths_are_known_to_the_host_before(tmp_path):
+    (found,) = reads(tmp_path, "lengths = y.long()\nprint(lengths.tolist())")
+    assert "a size has to be known" in found.by_target["native@2.33"].replacement

@@ -26,6 +26,8 @@ def tensor(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
     if value is None or depth > _MAX_DEPTH:
         return None
     tag = value[0]
+    if tag in ("v", "unpack") and _is_key(view, value):
+        return None
     if tag == "cmp":
         if value[2] in ("is", "is not", "in", "not in"):
             return None
@@ -57,6 +59,19 @@ def tensor(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
         elif inner is not None and inner[0] == "attr":
             return POSSIBLE
     return LIKELY
+
+
+def _is_key(view: ModuleView, value: Value) -> bool:
+    """Whether a value is a key of a dictionary, or a counter: ``for k, v in outputs.items()``."""
+    if value is not None and value[0] == "v":
+        value = view.summary.definitions[value[1]].value
+    if value is None or value[0] != "unpack" or value[2] != 0:
+        return False
+    over = value[1]
+    if over is None or over[0] != "elem" or over[1] is None or over[1][0] != "call":
+        return False
+    func = over[1][1]
+    return func is not None and func[-1] in ("items", "named_parameters", "builtins.enumerate")
 
 
 def _plain(value: Value) -> bool:
@@ -102,7 +117,7 @@ _DECIDED = (
     "it decides the way of this very step: decide by what the host knows already (the batch before it "
     "is moved, the step, the configuration), or compute both ways and choose by torch.where or a mask"
 )
-_SIZED = (
+SIZED = (
     "a size has to be known to the host: take it from the batch before it is moved, or work on a fixed "
     "size with a mask"
 )
@@ -114,7 +129,7 @@ def by_use(becomes: Collection[str]) -> str:
     if BRANCH in becomes:
         return _DECIDED
     if SIZE in becomes or LOOP in becomes:
-        return _SIZED
+        return SIZED
     return _CHECKED if ASSERT in becomes else ""
 
 

@@ -9,7 +9,7 @@ from neuronport.detectors import Hit
 from neuronport.detectors._tensors import on_host, uses_arrays, uses_torch
 from neuronport.detectors._uses import RETURNED, SAVED, uses
 from neuronport.detectors.control._environments import steps_environment
-from neuronport.detectors.control._waits import LIKELY, POSSIBLE, by_use, reached, tensor
+from neuronport.detectors.control._waits import LIKELY, POSSIBLE, SIZED, by_use, reached, tensor
 from neuronport.findings import Confidence, Verdict, weakest
 from neuronport.readers.python.facts import Event, Span
 from neuronport.source.view import ModuleView
@@ -22,6 +22,13 @@ ONLY = METHODS | {"int", "float", "bool", "complex", "range", "round"}
 _WHOLE = frozenset(("cpu", "numpy", "tolist"))
 _EVALUATING = re.compile(r"eval|valid|test|infer|predict|embed|extract|encode", re.I)
 _COUNTS = re.compile(r"len|size|count|num|ind(ex|ices|s)?(_|\b)|mask", re.I)
+_CONVERTS = re.compile(
+    r"(2|to)_?(np|numpy|ims?|imgs?|images?|pil|label|list|cpu|uint8)(_|$)|^np_|visuali[sz]e|^draw|^plot"
+    r"|^render|^save_im",
+    re.I,
+)
+"""What functions are called that bring a result to the host."""
+_LENGTHS = re.compile(r"(^|_)(i?lens?|\w*lengths?|sizes?|counts?|num_\w+|n_\w+|\w*seqlens?)$", re.I)
 _LONG = 40
 """A name of more letters says less than none."""
 _BUILTINS = frozenset(
@@ -56,9 +63,9 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 
 def _is_result(event: Event, view: ModuleView, becomes: frozenset[str]) -> bool:
     """Whether a whole tensor is read because somebody wants it: it is saved, shown or returned."""
-    if event.kind != "method" or event.name not in _WHOLE:
+    if event.kind != "method" or event.name not in _WHOLE or ".item()" in becomes:
         return False
-    if SAVED in becomes:
+    if SAVED in becomes or _CONVERTS.search(view.scope(event).rpartition(".")[2]):
         return True
     if RETURNED not in becomes or view.ctx(event).loops:
         return False
@@ -85,6 +92,8 @@ def _instead(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
     advice = by_use(becomes)
     if advice:
         return advice
+    if _LENGTHS.search(name.removesuffix(".detach()")):
+        return SIZED
     if "loss" in name.lower():
         return ""
     if len(name) > _LONG or "…" in name:
@@ -97,10 +106,24 @@ def _instead(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
                 f"gather {name} on the device and read it once after the loop; one read for each "
                 "batch is the least where it does not fit"
             )
+    if _in_inner_loop(event, view):
+        return (
+            f"one read for each round of the loop: keep {name} on the device, torch.stack all of them, "
+            "and read that once, every N steps"
+        )
     if event.name != "item":
         return f"keep {name} on the device; what the host needs of it, read once for many steps"
     added = "" if name == "it" else f" ({name}.detach())"
     return f"keep {name} on the device{added}, read every N steps"
+
+
+def _in_inner_loop(event: Event, view: ModuleView) -> bool:
+    """Whether it is read again and again within one step: for every parameter, for every image."""
+    if event.name != "item":
+        return False
+    loops = [view.facts.loops[i] for i in view.ctx(event).loops]
+    within = "in the" in view.hot(event)[:6]
+    return len([loop for loop in loops if loop.kind == "for"]) > within
 
 
 def _method(event: Event, view: ModuleView) -> Confidence | None:

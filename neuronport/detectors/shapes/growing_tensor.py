@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.detectors._tensors import LIKELY, POSSIBLE, local_name, on_host, torch_call
+from neuronport.detectors._tensors import (
+    LIKELY,
+    POSSIBLE,
+    local_name,
+    on_host,
+    same_scope,
+    torch_call,
+)
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
@@ -16,6 +23,8 @@ _JOINS = frozenset(f"torch.{n}" for n in ("cat", "concat", "concatenate", "hstac
 _CACHE = re.compile(
     r"(^|_)(past|cache|cached|kv_?cache|layer_past|prefix_kv|history|hist)(_|$)", re.I
 )
+_KEYS = re.compile(r"past|kv|key|prefix", re.I)
+"""Caches that hold what was before; others may be windows of a fixed length."""
 _TOKENS = re.compile(
     r"ids|idx|token|seq|sequence|generated|output|sample|ys|prompt|mask|hyp|beam|decoded|text|word|pred",
     re.I,
@@ -38,8 +47,11 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         word = _word(view, item)
         sure: Confidence | None = None
         if _CACHE.search(word):
-            sure = LIKELY if view.hot(event) or _in_loop(event, view) else POSSIBLE
-        elif target and _written(view, item) == target:
+            if _is_window(item):
+                continue
+            often = view.hot(event) or _in_loop(event, view)
+            sure = LIKELY if often and _KEYS.search(word) else POSSIBLE
+        elif target and _written(view, item) == target and _comes_round(event, view, item, target):
             sure = _loop(event, view, target)
         if sure is not None:
             yield Hit(
@@ -48,6 +60,48 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
                 sure,
             )
             return
+
+
+def _is_window(value: Value) -> bool:
+    """Whether only the end of a cache is taken: ``cache[:, -1:]``."""
+    while value is not None and value[0] in ("call", "item"):
+        if value[0] == "call":
+            value = value[1][1] if value[1] is not None and value[1][0] == "attr" else None
+            continue
+        index = value[2]
+        parts = index[1] if index is not None and index[0] == "tuple" else (index,)
+        if any(_from_the_end(part) for part in parts):
+            return True
+        value = value[1]
+    return False
+
+
+def _from_the_end(part: Value) -> bool:
+    if part is not None and part[0] == "slice":
+        part = part[1]
+    return part is not None and (part[0] == "neg" or (part[0] == "const" and _negative(part[1])))
+
+
+def _negative(literal: object) -> bool:
+    return isinstance(literal, int) and literal < 0
+
+
+def _comes_round(event: Event, view: ModuleView, item: Value, target: str) -> bool:
+    """Whether what is joined is what the round before has left: not made anew in this round, nor
+    replaced after it."""
+    loops = [view.facts.loops[i] for i in view.ctx(event).loops]
+    loops = [loop for loop in loops if loop.kind != "comprehension"]
+    if not loops:
+        return False
+    first, last = loops[-1].line, loops[-1].end_line
+    made = item[1] if item is not None and item[0] == "any" else (item,)
+    lines = [view.summary.definitions[v[1]].line for v in made if v is not None and v[0] == "v"]
+    if lines and all(first <= line for line in lines):
+        return False
+    return not any(
+        d.name == target and event.span.end_line < d.line <= last
+        for _, d in same_scope(view, event)
+    )
 
 
 def _word(view: ModuleView, value: Value) -> str:

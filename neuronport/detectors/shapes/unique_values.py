@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.detectors._tensors import called, on_host, placed
+from neuronport.detectors._tensors import called, counted, on_host, placed
 from neuronport.detectors._uses import LOOP, TO_HOST, uses
 from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
@@ -21,7 +21,12 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     instead = ""
     done = uses(event, view)
-    if done & TO_HOST:
+    made = counted(view, call.tensor)
+    if made is not None and made.gives_places:
+        instead = (
+            "the places that nonzero gives are sorted, and different, already: leave unique out"
+        )
+    elif done & TO_HOST:
         instead = (
             "the result goes to the host anyway: move the tensor there first (x.cpu().unique()), or "
             "ask where the data comes from"

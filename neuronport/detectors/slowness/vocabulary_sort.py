@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import called, local_name, on_host, placed
-from neuronport.readers.python.facts import Event
+from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use", "method")
 METHODS = frozenset(("sort", "argsort", "msort"))
 ROOTS = ("torch",)
 ONLY = METHODS
+_CHOOSING = frozenset(("gather", "index_select", "take_along_dim", "topk"))
+_MAX_DEPTH = 4
 _WORDS = ("logit", "prob", "vocab", "scores_processed", "next_token")
 
 
@@ -23,9 +25,29 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     name = local_name(view, call.tensor).lower()
     if not any(word in name for word in _WORDS):
         return
+    if _is_chosen(view, call.tensor):
+        return
     yield Hit(
         event.span,
         f"sorts all of {local_name(view, call.tensor)}: over a vocabulary this is a TopK as wide "
         "as the vocabulary",
         placed(event, view, call.confidence),
     )
+
+
+def _is_chosen(view: ModuleView, value: Value) -> bool:
+    """Whether a few were taken before: what is sorted is no vocabulary any more."""
+    for _ in range(_MAX_DEPTH):
+        if value is None:
+            return False
+        if value[0] == "v":
+            value = view.summary.definitions[value[1]].value
+        elif value[0] in ("unpack", "item", "attr"):
+            value = value[1]
+        elif value[0] == "call" and value[1] is not None:
+            if str(value[1][-1]).rpartition(".")[2] in _CHOOSING:
+                return True
+            value = value[1][1] if value[1][0] == "attr" else None
+        else:
+            return False
+    return False
