@@ -222,8 +222,8 @@ class Judge:
             instead = "replace it only where that device is used"
         elif spec.id in seeds.ALSO and seeds.is_seeded(event, view):
             sure = Confidence.POSSIBLE
-            message = f"{match.name}: torch.manual_seed of the same seed beside it seeds Neuron too"
-            instead = "nothing: torch.manual_seed beside it is enough"
+            message = f"{match.name}: what seeds PyTorch alike beside it seeds Neuron too"
+            instead = "nothing: what seeds PyTorch beside it is enough"
         elif match.imported:
             override = Verdict.LOCKS_IN
         elif event.role == "annotation":
@@ -255,8 +255,8 @@ class Judge:
             override, message = _answered(spec, match, event, view, skipped or stopped)
             if override is Verdict.LOCKS_IN and seeds.only_seeds(event, view):
                 sure = Confidence.POSSIBLE
-                message += ", but torch.manual_seed beside it seeds Neuron too"
-                instead = "nothing: torch.manual_seed beside it is enough"
+                message += ", but what seeds PyTorch beside it seeds Neuron too"
+                instead = "nothing: what seeds PyTorch beside it is enough"
             elif override is Verdict.LOCKS_IN and message.endswith(_RIGHT):
                 instead = "leave it: what it asks for, or sets, is CUDA's own"
         return self._finding(

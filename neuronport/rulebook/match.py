@@ -54,7 +54,9 @@ class Matched:
 
 _VERSION = "torch.version.cuda"
 _MAX_CHOICES = 8
-_OPTIONS = frozenset(("cuda", "cpu", "half", "bfloat16", "float", "double", "compile"))
+_OPTIONS = frozenset(
+    ("cuda", "cpu", "half", "bfloat16", "float", "double", "compile", "pin_memory", "share_memory")
+)
 """Methods whose names options have as well: to read one is no call."""
 _OUTSIDE = frozenset(("str", "item", "pair"))
 """Kinds of events that name environment variables and commands."""

@@ -78,12 +78,28 @@ def of_question(event: Event, view: ModuleView) -> Decided:
     def ours(test: Value) -> bool:
         return _asks(test, event.name, event.span.line, 0)
 
+    if event.name.endswith(".device_count") and any(
+        _is_least(value, ours, 0) for value in _handed(view, event.span.line)
+    ):
+        return Decided.SAYS
     decides = _of(view, event, ours)
     if decides is Decided.DEVICE and _is_listed(event, view, ours):
         return Decided.LISTS
     if decides in (Decided.DEVICE, Decided.SKIPS) and _asks_for_cudas_own(event, view, ours):
         return Decided.CUDAS_OWN
     return decides
+
+
+def _is_least(value: Value, ours: Any, depth: int) -> bool:
+    """``max(torch.cuda.device_count(), 4)``: there are some without any device."""
+    if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
+        return False
+    if value[0] == "call" and value[1] == ("ref", "builtins.max"):
+        parts = value[2]
+        return any(map(ours, parts)) and any(
+            p is not None and p[0] == "const" and isinstance(p[1], int) and p[1] > 0 for p in parts
+        )
+    return any(_is_least(part, ours, depth + 1) for part in _parts(value))
 
 
 def _is_listed(event: Event, view: ModuleView, ours: Any) -> bool:

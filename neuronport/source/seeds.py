@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from neuronport.readers.python.facts import Event
+from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
-ALSO = frozenset(("api/torch.cuda.manual_seed", "api/torch.cuda.manual_seed_all"))
-"""Rows of what ``torch.manual_seed`` does as well."""
+_ANEW = ("torch.cuda.seed", "torch.cuda.seed_all")
+_ALL_ANEW = ("torch.seed", "torch.random.seed")
+"""Without a seed that is given."""
 _NAMES = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all")
+_SAME = (("ref", "builtins.str"), ("ref", "builtins.int"))
 _ALL = ("torch.manual_seed", "torch.random.manual_seed")
+
+
+ALSO = frozenset(f"api/{name}" for name in (*_NAMES, *_ANEW))
+"""Rows of what ``torch.manual_seed`` or ``torch.seed`` does as well."""
 
 
 def is_seeded(event: Event, view: ModuleView) -> bool:
     """Whether ``torch.manual_seed`` gets the same seed in the same function, wherever that runs."""
     if event.kind != "use" or event.role != "call":
         return False
-    ctx, seed = view.ctx(event), view.argument(event, "seed", 0)
-    return seed is not None and any(
+    ctx = view.ctx(event)
+    anew = event.name in _ANEW
+    seed = _plain(view.argument(event, "seed", 0))
+    return (anew or seed is not None) and any(
         other.kind == "use"
-        and other.name in _ALL
+        and other.name in (_ALL_ANEW if anew else _ALL)
         and other.role == "call"
-        and view.argument(other, "seed", 0) == seed
+        and (anew or _plain(view.argument(other, "seed", 0)) == seed)
         and view.ctx(other).scope == ctx.scope
         and ctx.guards[: len(view.ctx(other).guards)] == view.ctx(other).guards
         for other in view.facts.events
     )
+
+
+def _plain(seed: Value) -> Value:
+    """``int(seed)`` is the seed."""
+    if seed is None or seed[0] != "call" or len(seed[2]) != 1 or seed[1] not in _SAME:
+        return seed
+    inner: Value = seed[2][0]
+    return inner
 
 
 def only_seeds(event: Event, view: ModuleView) -> bool:
@@ -42,9 +58,14 @@ def only_seeds(event: Event, view: ModuleView) -> bool:
         for other in view.facts.events
         if other.kind in ("use", "method", "str") and not guards.isdisjoint(view.ctx(other).guards)
     ]
-    seeded = [other for other in inside if other.name in _NAMES and is_seeded(other, view)]
+    seeded = [
+        other for other in inside if other.name in (*_NAMES, *_ANEW) and is_seeded(other, view)
+    ]
     return bool(seeded) and all(
         other in seeded
-        or (other.kind == "use" and other.name.startswith(("torch.backends.cudnn.", *_ALL)))
+        or (
+            other.kind == "use"
+            and other.name.startswith(("torch.backends.cudnn.", *_ALL, *_ALL_ANEW))
+        )
         for other in inside
     )

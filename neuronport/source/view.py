@@ -305,8 +305,13 @@ class ModuleView:
 
     def compared(self, event: Event) -> bool:
         """Whether a name only stands in a comparison that is tested: ``backend == Backend.NCCL``."""
+        name = ("ref", event.name)
+        if any(
+            d.line == event.at[0] and _compares(d.value, name, 0) for d in self.facts.definitions
+        ):
+            return True
         return any(
-            _compares(test.value, ("ref", event.name), 0)
+            _compares(test.value, name, 0)
             for line in range(event.at[0] - _MAX_LINES, event.at[0] + 1)
             for test in self.tests.get(line, ())
             if test.at[2] >= event.at[0]

@@ -99,6 +99,7 @@ def test_a_layout_that_no_tensor_has_on_neuron(tmp_path: Path, test: str, verdic
             True,
         ),
         ("def f(s):\n    torch.cuda.manual_seed_all(s)\n", True),
+        ("def f(s):\n    torch.manual_seed(s)\n    torch.cuda.manual_seed_all(str(s))\n", False),
     ],
 )
 def test_a_seed_that_neuron_gets_too(tmp_path: Path, code: str, shown: bool) -> None:
@@ -427,3 +428,55 @@ def test_an_option_that_is_off_has_to_be_given(
     )
     (finding,) = found(tmp_path, code, "api/torch.Tensor.cuda")
     assert (finding.verdict.value, finding.confidence.value) == ("breaks", confidence)
+
+
+@pytest.mark.parametrize(
+    ("first", "shown"), [("torch.seed()", False), ("torch.manual_seed(1)", True)]
+)
+def test_a_seed_anew(tmp_path: Path, first: str, shown: bool) -> None:
+    (finding,) = found(
+        tmp_path, f"import torch\n{first}\ntorch.cuda.seed()\n", "api/torch.cuda.seed"
+    )
+    assert (finding.confidence.value == "certain") is shown
+
+
+def test_an_option_with_the_name_of_a_method_is_no_use_of_it(tmp_path: Path) -> None:
+    code = "import torch\ndef f(cfg, x: torch.Tensor):\n    return cfg.data.pin_memory, x.pin_memory()\n"
+    (finding,) = found(tmp_path, code, "api/torch.Tensor.pin_memory")
+    assert finding.location.column > 30
+
+
+def test_what_is_compared_and_kept_is_not_used(tmp_path: Path) -> None:
+    code = (
+        "import torch.distributed as dist\nis_cuda = dist.get_backend() == dist.Backend.NCCL\n"
+        "backend = dist.Backend.NCCL\n"
+    )
+    rows = found(tmp_path, code, "api/torch.distributed.Backend.NCCL")
+    assert [f.verdict.value for f in rows] == ["locks-in", "breaks"]
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("n = max(torch.cuda.device_count(), 4)\n", "written down"),
+        ("n = max(0, torch.cuda.device_count())\n", "without an accelerator"),
+        ("n = torch.cuda.device_count()\n", "without an accelerator"),
+    ],
+)
+def test_a_count_of_which_there_is_a_least(tmp_path: Path, code: str, says: str) -> None:
+    (finding,) = found(tmp_path, "import torch\n" + code, "api/torch.cuda.device_count")
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    ("test", "confidence"), [("torch.cuda.is_available()", "possible"), ("flag", "likely")]
+)
+def test_the_order_of_what_does_not_run_is_possible(
+    tmp_path: Path, test: str, confidence: str
+) -> None:
+    code = (
+        f"import torch\nfrom mylib import flag\nif {test}:\n    torch.cuda.set_device(0)\n"
+        "    torch.distributed.init_process_group('nccl')\n"
+    )
+    (finding,) = found(tmp_path, code, "process-group-after-device")
+    assert finding.confidence.value == confidence

@@ -41,8 +41,9 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             continue
         if view.index.canonical(other.name, view.summary) not in _CHOOSES:
             continue
-        # A choice under a condition that the start does not share may not run before it.
-        shared = set(ctx.guards) <= set(here.guards)
+        # A choice under a condition that the start does not share may not run before it; and what
+        # only runs where CUDA is has to be changed first.
+        shared = set(ctx.guards) <= set(here.guards) and view.skipping_guard(event) is None
         yield Hit(
             other.span,
             f"{view.text(('ref', other.name))} before init_process_group (line "
