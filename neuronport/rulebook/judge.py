@@ -259,6 +259,8 @@ class Judge:
                 instead = "nothing: what seeds PyTorch beside it is enough"
             elif override is Verdict.LOCKS_IN and message.endswith(_RIGHT):
                 instead = "leave it: what it asks for, or sets, is CUDA's own"
+        if spec.seldom is not Confidence.CERTAIN and not _again(event, view):
+            sure = weakest(sure, spec.seldom)
         return self._finding(
             spec,
             Hit(event.span, message, sure, override, replacement=instead),
@@ -502,6 +504,11 @@ def _between_traces(hot: str) -> str:
 def _every_step(event: Event, view: ModuleView) -> bool:
     hot = view.hot(event)
     return bool(hot) and not hot.endswith(SELDOM) and not places.seldom(event, view)
+
+
+def _again(event: Event, view: ModuleView) -> bool:
+    """Whether a place is in a loop, or runs every step."""
+    return bool(view.ctx(event).loops) or _every_step(event, view)
 
 
 def _ceiling(spec: Spec, role: Role) -> Confidence:

@@ -99,6 +99,8 @@ def _limits(spec: Spec) -> Iterator[str]:
             yield "Silent where the argument's value cannot be known."
     if spec.confidence is not Confidence.CERTAIN:
         yield f"Never surer than `{spec.confidence}`."
+    if spec.seldom is not Confidence.CERTAIN:
+        yield f"Never surer than `{spec.seldom}` outside of loops and of what runs every step."
     weak = [
         path
         for path in spec.verdicts

@@ -42,6 +42,7 @@ ROW_KEYS = {
         "guarded",
         "confidence",
         "distinctive",
+        "seldom",
         "area",
         "effort",
         "fix",

@@ -35,6 +35,8 @@ _WEIGHTS = re.compile(
     r"ckpt|checkpoint|resume|weight|state|pretrain|model|snapshot|\.pth\b|best|optim|restore|blob",
     re.I,
 )
+_TOKENIZING = re.compile(r"(^|[/_.])(tokeni[sz]\w*|vocab\w*|(load|read|get)_vocab\w*)", re.I)
+"""Modules and functions for what belongs to a tokenizer: words and numbers, no weights."""
 _DATA = re.compile(
     r"data|feat|embed|cache|token|label|target|sample|split|corpus|vocab|batch|input|graph|mask|"
     r"idx|indices|\bx\b|\by\b|processed",
@@ -73,6 +75,8 @@ def _confidence(source: Value, event: Event, view: ModuleView) -> Confidence:
     words = " ".join((view.text(source), *(t for t, _ in view.strings(source))))
     if _saved_on_cpu(source, view) or _saved_here(source, event, view):
         return Confidence.POSSIBLE
+    if _TOKENIZING.search(f"{view.facts.path.rpartition('/')[2]} {view.scope(event)}"):
+        return Confidence.LIKELY if _read_as_state(event, view) else Confidence.POSSIBLE
     if _WEIGHTS.search(words) or _WEIGHTS.search(view.scope(event).rpartition(".")[2]):
         return Confidence.LIKELY
     if _DATA.search(words) or _DATA.search(view.scope(event)):

@@ -18,7 +18,12 @@ _MODEL = re.compile(
     r"get_device_(name|capability|properties)|\b(get_)?sm_?\d|torch\.version\.cuda|cudnn", re.I
 )
 _LEFT = "leave it: it asks for a model of GPU, or a version of CUDA, and not for an accelerator"
-ONLY = NAMES | {n.rpartition(".")[2] for k in ("skip_if", "skip_unless") for n in conditions()[k]}
+ACCELERATED = conditions()["accelerated"]
+ONLY = (
+    NAMES
+    | ACCELERATED
+    | {n.rpartition(".")[2] for k in ("skip_if", "skip_unless") for n in conditions()[k]}
+)
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -30,6 +35,9 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             )
         elif event.kind in ("use", "attr") and event.role in ("decorator", "call", "load"):
             yield Hit(event.span, f"{last} skips this on a Neuron host", guarded=False)
+        return
+    if last in ACCELERATED:
+        yield from _accelerated(event, last, view)
         return
     if event.kind != "use" or event.role not in ("call", "decorator") or not event.args:
         return
@@ -49,3 +57,35 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             guarded=False,
             replacement=_LEFT if _MODEL.search(view.text(event.args[0])) else "",
         )
+
+
+_TOLD_BY = {"transformers": "TRANSFORMERS_TEST_DEVICE", "diffusers": "DIFFUSERS_TEST_DEVICE"}
+"""The variables that tell the tests of a library their device."""
+
+
+def _accelerated(event: Event, last: str, view: ModuleView) -> Iterator[Hit]:
+    """A marker for accelerators of any kind is the right one: it only has to know of Neuron."""
+    if event.kind != "use" or event.role not in ("call", "decorator"):
+        return
+    library = view.index.canonical(event.name, view.summary).lstrip("@").partition(".")[0]
+    if library == "accelerate":
+        return
+    variable = _TOLD_BY.get(library)
+    if variable is None:
+        yield Hit(
+            event.span,
+            f"{last} asks for an accelerator of any kind that the project knows: this is skipped on a "
+            "Neuron host unless Neuron is one of them",
+            Confidence.POSSIBLE,
+            replacement="the marker stays; neuron among the devices that it knows",
+            guarded=False,
+        )
+        return
+    yield Hit(
+        event.span,
+        f"{last} asks for an accelerator of any kind: this is skipped on a Neuron host unless "
+        f"{variable}=neuron is set",
+        Confidence.LIKELY,
+        replacement=f"the marker stays; {variable}=neuron where the tests are run",
+        guarded=False,
+    )

@@ -44,7 +44,34 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     if not _longest(event, view) or view.given(event, "pad_to_multiple_of"):
         return
+    if _left_out(event, view):
+        yield Hit(
+            event.span,
+            "every batch is padded to its own longest sample; the ids and the mask are left out of "
+            "what is kept",
+            POSSIBLE,
+        )
+        return
     yield Hit(event.span, "every batch is padded to its own longest sample", LIKELY)
+
+
+_NEAR = 12
+
+
+def _left_out(event: Event, view: ModuleView) -> bool:
+    """Whether what is kept of the result is all but the ids: ``{k: v … if k not in ("input_ids",
+    "attention_mask")}``; what else a processor gives does not have the length of a sample."""
+    return any(
+        event.at[0] < guard.line <= event.at[0] + _NEAR
+        and guard.polarity
+        and guard.test is not None
+        and guard.test[0] == "cmp"
+        and guard.test[2] == "not in"
+        and guard.test[3] is not None
+        and guard.test[3][0] in ("list", "tuple", "set")
+        and ("const", "input_ids") in guard.test[3][1]
+        for guard in view.facts.guards
+    )
 
 
 def _longest(event: Event, view: ModuleView) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.detectors._tensors import called, local_name, on_host, placed
+from neuronport.detectors._tensors import called, local_name, on_host, placed, same_scope
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
@@ -16,6 +17,10 @@ ONLY = METHODS
 _CHOOSING = frozenset(("gather", "index_select", "take_along_dim", "topk"))
 _MAX_DEPTH = 4
 _WORDS = ("logit", "prob", "vocab", "scores_processed", "next_token")
+_OF_TOKENS = re.compile(
+    r"vocab|token|nucleus|sampling|top_?[pk](?![a-z])|temperature|generat", re.I
+)
+"""What tells that probabilities are those of tokens, not of pixels or boxes."""
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -25,7 +30,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     name = local_name(view, call.tensor).lower()
     if not any(word in name for word in _WORDS):
         return
-    if _is_chosen(view, call.tensor):
+    if not _of_tokens(name, event, view) or _is_chosen(view, call.tensor):
         return
     yield Hit(
         event.span,
@@ -33,6 +38,15 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         "as the vocabulary",
         placed(event, view, call.confidence),
     )
+
+
+def _of_tokens(name: str, event: Event, view: ModuleView) -> bool:
+    if "prob" not in name or _OF_TOKENS.search(f"{name} {view.scope(event)} {view.facts.path}"):
+        return True
+    function = view.facts.functions.get(f"{view.facts.module}.{view.scope(event)}")
+    params = function.params if function is not None else ()
+    named = (*(p[0] for p in params), *(d.name for _, d in same_scope(view, event)))
+    return any(map(_OF_TOKENS.search, named))
 
 
 def _is_chosen(view: ModuleView, value: Value) -> bool:

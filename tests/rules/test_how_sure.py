@@ -1,0 +1,106 @@
+"""How sure a finding is has to fit what can be known of its place: cases found wrong by reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from neuronport.findings import Confidence, Finding
+from tests.rules.judging import judge_files
+
+
+def of_rule(folder: Path, code: str, rule: str, name: str = "case.py") -> list[Finding]:
+    part = judge_files(folder, {name: code})
+    return [f for f in part.findings if f.rule == rule]
+
+
+OBJECTS = "api/torch.distributed.broadcast_object_list"
+
+
+@pytest.mark.parametrize(
+    ("code", "sure"),
+    [
+        (
+            "import torch.distributed as dist\nbox = [3]\ndist.broadcast_object_list(box, src=0)\n",
+            "possible",
+        ),
+        (
+            "import torch.distributed as dist\nfor batch in loader:\n    box = [batch]\n"
+            "    dist.broadcast_object_list(box, src=0)\n",
+            "certain",
+        ),
+    ],
+)
+def test_objects_sent_once_cost_little(tmp_path: Path, code: str, sure: str) -> None:
+    (finding,) = of_rule(tmp_path, code, OBJECTS)
+    assert finding.confidence is Confidence(sure)
+
+
+LOAD = "import torch\n\ndef {scope}(self, pretrained_vocab_file):\n    return torch.load(pretrained_vocab_file)\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "sure"),
+    [
+        ("tokenization_xl.py", "__init__", "possible"),
+        ("words.py", "load_vocab", "possible"),
+        ("modeling_xl.py", "__init__", "likely"),
+    ],
+)
+def test_what_a_tokenizer_loads_is_hardly_a_model(
+    tmp_path: Path, name: str, scope: str, sure: str
+) -> None:
+    (finding,) = of_rule(tmp_path, LOAD.format(scope=scope), "load-without-map-location", name)
+    assert finding.confidence is Confidence(sure)
+
+
+PADDED = """
+def inputs(processor, images, texts):
+    given = processor(images=images, text=texts, padding=True, return_tensors="pt")
+    {kept}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "sure"),
+    [
+        (
+            'return {k: v for k, v in given.items() if k not in ["input_ids", "attention_mask"]}',
+            "possible",
+        ),
+        ('return {k: v for k, v in given.items() if k not in ["pixel_values"]}', "likely"),
+        ("return given", "likely"),
+    ],
+)
+def test_padding_of_ids_that_nobody_keeps(tmp_path: Path, kept: str, sure: str) -> None:
+    (finding,) = of_rule(tmp_path, PADDED.replace("{kept}", kept), "padding-to-longest")
+    assert finding.confidence is Confidence(sure)
+
+
+MARKED = "from {module} import {name}\n\n@{name}\ndef test_it():\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "sure", "says"),
+    [
+        ("transformers.testing_utils", "require_torch_gpu", "certain", "skips this"),
+        (
+            "transformers.testing_utils",
+            "require_torch_accelerator",
+            "likely",
+            "TRANSFORMERS_TEST_DEVICE=neuron",
+        ),
+        ("mine.testing", "require_torch_accelerator", "possible", "unless Neuron is one of them"),
+    ],
+)
+def test_a_marker_for_any_accelerator_is_the_right_one(
+    tmp_path: Path, module: str, name: str, sure: str, says: str
+) -> None:
+    code = MARKED.format(module=module, name=name)
+    own = "import unittest\n\ndef require_torch_accelerator(test):\n    return unittest.skipUnless(DEVICE, '')(test)\n"
+    part = judge_files(tmp_path, {"mine/testing.py": own, "mine/__init__.py": "", "case.py": code})
+    of_case = [f for f in part.findings if f.location.path == "case.py" and f.location.line > 1]
+    found = [f for f in of_case if f.rule == "cuda-only-test"]
+    assert [f.confidence for f in found] == [Confidence(sure)]
+    assert says in found[0].message
