@@ -41,7 +41,9 @@ from neuronport.targets import Target
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _INDENT = re.compile(r"\s*")
 _COSTS = frozenset(("control", "operators", "shapes", "slowness"))
-_COSTLY = frozenset(("int64-gather", "float16-tensor", "api/torch.jit.trace:module"))
+_COSTLY = frozenset(
+    ("int64-gather", "float16-tensor", "float64-tensor", "api/torch.jit.trace:module")
+)
 """What costs time where it runs every step: a test runs once, and mostly on the CPU; and what is a
 test's subject."""
 
@@ -229,6 +231,11 @@ class Judge:
         elif event.role == "annotation":
             override = Verdict.BENIGN
             message = f"{match.name} is named as a type only; its uses are judged where they stand"
+        elif (
+            match.name.startswith("torch.float8_") and event.role == "load" and view.compared(event)
+        ):
+            override = Verdict.BENIGN
+            message = f"{match.name} is compared with: what holds it is judged where it is made"
         elif event.kind == "use" and event.role == "load" and view.compared(event):
             override = Verdict.LOCKS_IN
             message = f"{match.name} is compared with: Neuron's is another"

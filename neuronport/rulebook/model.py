@@ -155,9 +155,7 @@ class Spec:
         if len(set(self.verdicts.values())) > 1:
             return False
         shared = [e for e in self.evidence if not e.path]
-        if not shared or not all(e.kind in WEAK for e in shared):
-            return False
-        return any(all(e.kind in WEAK for e in self.evidence_for(p)) for p in self.verdicts)
+        return bool(shared) and all(e.kind in WEAK for e in shared)
 
     def cap(self, target: Target) -> Confidence:
         """How sure the verdict on a target can be at most."""

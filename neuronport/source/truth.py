@@ -85,6 +85,7 @@ def _words(module: Summary, value: Any, depth: int) -> Iterator[str]:
             yield from _words(module, part, depth + 1)
 
 
+_FROM_HERE = (("const", 0), ("const", 1))
 _SIZED = frozenset(
     f"builtins.{name}" for name in ("range", "min", "max", "int", "list", "tuple", "enumerate")
 )
@@ -406,7 +407,10 @@ class Truth:
     def _size(self, module: Summary, dotted: str, args: Any, depth: int) -> bool | None:
         """Nothing is in a range up to 0, and nothing is less than no devices."""
         if dotted == "builtins.range":
-            return False if self._of(module, args[:2][-1], depth + 1) is False else None
+            # From another number it counts down, or starts below.
+            if len(args) > 1 and (len(args) > 2 or args[0] not in _FROM_HERE):
+                return None
+            return False if self._of(module, args[-1], depth + 1) is False else None
         parts = [self._of(module, a, depth + 1) for a in args]
         if dotted == "builtins.min":
             return False if False in parts else None

@@ -198,6 +198,22 @@ class ModuleView:
                 self._skips[i] = self.truth.skipped(self.summary, guard)
             if self._skips[i]:
                 return guard
+        return self._contradicted(ctx)
+
+    def _contradicted(self, ctx: Ctx) -> Guard | None:
+        """The condition that does not hold because another way is taken first on a Neuron host:
+        ``if asked and not THERE: … elif asked:`` with what is not there."""
+        for i in ctx.guards:
+            guard = self.facts.guards[i]
+            test = guard.test
+            if guard.polarity or test is None or test[0] != "bool" or test[1] != "and":
+                continue
+            open_ = [part for part in test[2] if self.truth_of(part) is not True]
+            if len(open_) == 1 and len(test[2]) > 1:
+                for j in ctx.guards:
+                    other = self.facts.guards[j]
+                    if other.polarity and other.test is not None and other.test == open_[0]:
+                        return other
         return None
 
     def runs(self, event: Event) -> bool:

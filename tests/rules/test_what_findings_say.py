@@ -777,3 +777,43 @@ def test_autocast_that_is_switched_off_is_not_switched_on(tmp_path: Path) -> Non
         "api/torch.cuda.amp.autocast:off",
     ]
     assert all("enabled=False" in v.replacement for v in rows[3].by_target.values())
+
+
+def test_counting_down_is_a_loop_over_something(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f(x: torch.Tensor, i, n):\n    for k in range(n - 1, 0, -1):\n"
+        "        x = torch.gather(x, 1, i)\n    for k in range(-n, 0):\n"
+        "        x = torch.gather(x, 1, i)\n    return x\n"
+    )
+    verdicts = [f.verdict.value for f in found(tmp_path, code, "int64-gather")]
+    assert verdicts == ["slow", "slow"]
+
+
+def test_another_way_is_taken_first_where_a_library_is_missing(tmp_path: Path) -> None:
+    code = (
+        "try:\n    import tinycudann as tcnn\n    THERE = True\nexcept (ImportError, OSError):\n"
+        "    THERE = False\ndef make(kind, n):\n    if kind == 'tcnn' and not THERE:\n"
+        "        print('slow')\n    elif kind == 'tcnn':\n        return tcnn.Encoding(n, {})\n"
+        "    if kind != 'torch':\n        return tcnn.Encoding(n, {})\n"
+    )
+    verdicts = [f.verdict.value for f in found(tmp_path, code, "api/tinycudann.Encoding")]
+    assert verdicts == ["locks-in", "breaks"]
+
+
+def test_asking_for_a_float8_dtype_makes_none(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f(m: torch.nn.Module, x: torch.Tensor):\n"
+        "    if x.dtype == torch.float8_e4m3fn:\n        return x\n"
+        "    return x.to(torch.float8_e4m3fn)\n"
+    )
+    lines = [f.location.line for f in found(tmp_path, code, "api/torch.float8_e4m3fn")]
+    assert lines == [5]
+
+
+def test_setting_one_value_is_not_reported_to_be_slow(tmp_path: Path) -> None:
+    code = (
+        "import torch\nclass M(torch.nn.Module):\n    def forward(self, x: torch.Tensor, i, s):\n"
+        "        a = torch.zeros_like(x).scatter_(1, i, 1)\n        return a + x.scatter_(1, i, s)\n"
+    )
+    lines = [f.location.line for f in found(tmp_path, code, "operator-support")]
+    assert lines == [5]

@@ -410,10 +410,19 @@ def _call(event: Event, spelling: str, view: ModuleView) -> CallFacts | None:
     index = operators.shared()
     for operator in _reached(spelling):
         facts = operators.bind(index, operator, known, keywords)
-        if facts is not None:
+        if facts is not None and not _number_for_tensor(operator, facts):
             # Of several overloads each has its own defaults.
             return CallFacts(facts.arguments, complete=facts.complete)
     return CallFacts(keywords)
+
+
+def _number_for_tensor(operator: str, facts: CallFacts) -> bool:
+    """Whether a number stands where an overload takes a tensor: ``scatter_(1, index, 1.0)``."""
+    given = facts.arguments
+    return any(
+        p[1] == "T" and p[0] in given and type(given[p[0]].value) in (int, float)
+        for p in (operators.shared().body(operator) or {}).get("parameters", ())
+    )
 
 
 def _argument(value: Value, view: ModuleView) -> Argument:
