@@ -52,6 +52,7 @@ _RIGHT = ", which is right here: what is asked with it only CUDA has"
 _REPLACES = frozenset(("store", "del"))
 _SETTINGS = re.compile(r"\.(backends|_?config|settings|options|flags)(\.|$)")
 """In a dotted name: to assign it is what it is there for."""
+_ANYWHERE = ", as on a host without an accelerator"
 _NOBODY: tuple[bool, tuple[Detector, ...]] = (False, ())
 
 
@@ -266,6 +267,8 @@ class Judge:
                 instead = "nothing: what seeds PyTorch beside it is enough"
             elif override is Verdict.LOCKS_IN and message.endswith(_RIGHT):
                 instead = "leave it: what it asks for, or sets, is CUDA's own"
+            elif override is None and message.endswith(_ANYWHERE):
+                sure = weakest(sure, Confidence.LIKELY)  # what becomes of the answer is not seen
         if spec.seldom is not Confidence.CERTAIN and not _again(event, view):
             sure = weakest(sure, spec.seldom)
         return self._finding(
@@ -617,7 +620,7 @@ def _answered(
         return Verdict.LOCKS_IN, f"{says}: that is what is written down or kept here"
     if decides is Decided.SKIPS:
         return Verdict.LOCKS_IN, f"{says}: what is meant for CUDA here does not happen on Neuron"
-    return None, f"{says}, as on a host without an accelerator"
+    return None, f"{says}{_ANYWHERE}"
 
 
 def _condition(guard: Guard | None, view: ModuleView, event: Event, skipped: bool) -> str:

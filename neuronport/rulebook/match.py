@@ -333,9 +333,9 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confid
         if there and not any(_one(condition, choice) for choice in there):
             return False
     choices, complete = _choices(value, view)
-    if "neuron" in choices:
+    if any(own in choices for own in _OWN):
         # What can be Neuron is not CUDA there.
-        choices = [c for c in choices if not (isinstance(c, str) and c.startswith("cuda"))]
+        choices = [c for c in choices if not (isinstance(c, str) and c.startswith(_CUDAS))]
     if not any(_one(condition, choice) for choice in choices):
         ended = _ended(condition, value, view)
         return ended if ended is not None else False if complete else None
@@ -346,6 +346,11 @@ def holds(condition: Condition, event: Event, view: ModuleView) -> bool | Confid
         elif atom.value is None or atom.value[0] not in ("list", "tuple"):
             return Confidence.LIKELY
     return True
+
+
+_OWN = ("neuron", "xla")
+_CUDAS = ("cuda", "nccl")
+"""Devices and backends: Neuron's, and those it has in the place of."""
 
 
 def _ended(condition: Condition, value: Value, view: ModuleView) -> bool | Confidence | None:

@@ -34,6 +34,13 @@ _DESCRIBES = re.compile(
     re.I,
 )
 """In a name: what is kept there tells of a device, and chooses none."""
+_REPORTS = re.compile(
+    r"collect_?env|env(ironment)?_?info|(sys(tem)?|hard_?ware|machine|host|gpu)_?(info|desc|summary)"
+    r"|(print|log|show|dump|report)_\w*(info|env|version|system|hardware|gpu|cuda)"
+    r"|get_\w*(versions?|_info)$",
+    re.I,
+)
+"""Names of functions that tell what a host has."""
 DEVICE_CLASS = re.compile(r"CUDA|Cuda|GPU|Gpu|CPU|Cpu(?![a-z])")
 """In the name of a class: the device it is for."""
 _NAMES_ONLY = frozenset(("compare", "key", "index"))
@@ -83,6 +90,8 @@ def of_question(event: Event, view: ModuleView) -> Decided:
     ):
         return Decided.SAYS
     decides = _of(view, event, ours)
+    if decides in (Decided.DEVICE, Decided.UNKNOWN) and _REPORTS.search(view.scope(event)):
+        return Decided.SAYS
     if decides is Decided.DEVICE and _is_listed(event, view, ours):
         return Decided.LISTS
     if decides in (Decided.DEVICE, Decided.SKIPS) and _asks_for_cudas_own(event, view, ours):
@@ -204,7 +213,10 @@ def of_test(event: Event, view: ModuleView) -> Decided:
     """What a ``test`` event decides."""
     if event.name == "assert":
         return Decided.STOPS
-    return _of(view, event, lambda test: test == event.value)
+    decides = _of(view, event, lambda test: test == event.value)
+    if decides is Decided.DEVICE and _REPORTS.search(view.scope(event)):
+        return Decided.SKIPS
+    return decides
 
 
 def lets_through(event: Event, view: ModuleView) -> bool:

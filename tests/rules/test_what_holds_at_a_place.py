@@ -322,3 +322,54 @@ def test_what_nobody_calls_may_run_every_step(tmp_path: Path) -> None:
     (finding,) = found(tmp_path, code, "tensor-branch")
     assert finding.confidence.value == "possible"
     assert "no caller was found in the tree" in finding.message
+
+
+def test_a_report_about_the_host_places_nothing(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef {name}():\n    found = {{}}\n    if torch.cuda.is_available():\n"
+        "        devices = [torch.cuda.get_device_name(k) for k in range(torch.cuda.device_count())]\n"
+        "    return found\n"
+    )
+    for name, verdict in (("collect_env", "locks-in"), ("place", "falls-back")):
+        (finding,) = found(tmp_path / name, code.format(name=name), AVAILABLE)
+        assert finding.verdict.value == verdict
+
+
+def test_a_class_for_another_accelerator_has_no_branch_to_add(tmp_path: Path) -> None:
+    code = (
+        "import torch\nclass DeviceMPS:\n    def __init__(self):\n"
+        "        if not torch.backends.mps.is_available():\n            raise RuntimeError('no MPS')\n"
+        "        self.device = torch.device('mps')\n"
+    )
+    assert all(
+        f.confidence.value == "possible" for f in found(tmp_path, code, "accelerator-branch")
+    )
+
+
+def test_an_answer_of_which_nothing_is_seen_is_not_certain(tmp_path: Path) -> None:
+    code = "import torch\ndef gpus():\n    return torch.cuda.device_count()\n"
+    (finding,) = found(tmp_path, code, "api/torch.cuda.device_count")
+    assert finding.confidence.value == "likely"
+
+
+def test_a_number_that_is_a_text_on_neuron_is_no_device_of_cuda(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f(model: torch.nn.Module):\n"
+        "    device = torch.cuda.current_device() if torch.cuda.is_available() else 'cpu'\n"
+        "    return model.to(device=device)\n"
+    )
+    assert not found(tmp_path, code, "integer-device")
+    code = code.replace(" if torch.cuda.is_available() else 'cpu'", "")
+    assert found(tmp_path / "again", code, "integer-device")
+
+
+def test_a_backend_that_may_be_neurons_is_not_nccl(tmp_path: Path) -> None:
+    code = (
+        "import torch.distributed as dist\nclass Device:\n    backend = ''\nclass A(Device):\n"
+        "    backend = 'nccl'\nclass B(Device):\n    backend = 'xla'\n"
+        "def start(kind):\n    name = A.backend if kind else {other}.backend\n"
+        "    dist.init_process_group(name)\n"
+    )
+    rule = "api/torch.distributed.init_process_group:nccl"
+    assert not found(tmp_path, code.format(other="B"), rule)
+    assert found(tmp_path / "again", code.format(other="A"), rule)

@@ -71,7 +71,17 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             verdict=Verdict.BREAKS,
         )
         return
-    if decided.of_question(event, view) is Decided.SKIPS:
+    decides = decided.of_question(event, view)
+    if decides is Decided.STOPS:
+        yield Hit(
+            event.span,
+            f"without {kind} this stops with an error: it is for that device alone",
+            Confidence.POSSIBLE,
+            guarded=False,
+            verdict=Verdict.LOCKS_IN,
+        )
+        return
+    if decides is Decided.SKIPS:
         yield Hit(
             event.span,
             f"asks for {kind}: what is meant for it here does not happen on Neuron",

@@ -85,6 +85,9 @@ def _number(value: Value, view: ModuleView) -> Confidence | None:
         name = value[2]
     elif value[0] == "v":
         name = view.summary.definitions[value[1]].name
+        there = view.truth.choices(view.summary, value)
+        if there and all(isinstance(choice, str) for choice in there):
+            return None  # on a Neuron host it is no number
         atoms = view.follow(value)
         numbers = [a.value[1] for a in atoms if a.value is not None and a.value[0] == "const"]
         if numbers and all(type(n) is int and n >= 0 for n in numbers):
