@@ -606,6 +606,8 @@ def _answered(
         return Verdict.BREAKS, f"{says}, {never_set}"
     if decides is Decided.DEVICE:
         return None, f"{says}, so this takes the way meant for the CPU and the chip stays idle"
+    if decides is Decided.MARKS:
+        return Verdict.LOCKS_IN, f"{says}: whether a test is skipped rests on CUDA here"
     if decides is Decided.LISTS:
         return Verdict.LOCKS_IN, f"{says}, so CUDA is not in this list, and Neuron is in neither"
     if decides is Decided.STOPS:

@@ -73,6 +73,8 @@ class Decided(StrEnum):
     """Whether something else happens: a setting, a message, a kernel of CUDA's."""
     CUDAS_OWN = "cuda's own"
     """Whether something is asked, or set, that only CUDA has: no is the right answer elsewhere."""
+    MARKS = "marks"
+    """Whether a test is skipped."""
     LISTS = "lists"
     """Which devices are in a list."""
     UNKNOWN = "unknown"
@@ -92,6 +94,13 @@ def of_question(event: Event, view: ModuleView) -> Decided:
     decides = _of(view, event, ours)
     if decides in (Decided.DEVICE, Decided.UNKNOWN) and _REPORTS.search(view.scope(event)):
         return Decided.SAYS
+    if decides is Decided.SAYS and any(
+        call.name.rpartition(".")[2].lower().startswith("skip")
+        for n in range(event.span.line, event.span.line - _MAX_LINES, -1)
+        for call in view.calls_at.get(n, ())
+        if call.args and _asks_within(("args", call.args[0]), ours)
+    ):
+        return Decided.MARKS
     if decides is Decided.DEVICE and _is_listed(event, view, ours):
         return Decided.LISTS
     if decides in (Decided.DEVICE, Decided.SKIPS) and _asks_for_cudas_own(event, view, ours):

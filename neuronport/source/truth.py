@@ -580,9 +580,28 @@ class Truth:
             return None
         return _OF_ZERO[op](right[1])
 
+    def _only_none(self, module: Summary, value: Value, depth: int) -> bool:
+        """Whether nothing else is left on a Neuron host, where it is computed:
+        ``torch.cuda.get_rng_state() if torch.cuda.is_available() else None``."""
+        if value is None or depth > _MAX_DEPTH:
+            return False
+        if value[0] == "v":
+            return self._only_none(module, module.definitions[value[1]].value, depth + 1)
+        if value[0] == "any":
+            live = [v for v in value[1] if not self._dead(module, v)]
+            return bool(live) and all(self._only_none(module, v, depth + 1) for v in live)
+        if value[0] == "if":
+            test = self._of(module, value[1], depth + 1)
+            return test is not None and self._only_none(
+                module, value[2] if test else value[3], depth + 1
+            )
+        return bool(value == ("const", None))
+
     def _is_none(self, module: Summary, left: Value, op: str, depth: int) -> bool | None:
         if left is None:
             return None
+        if left[0] in ("any", "if"):
+            return (op == "is") if self._only_none(module, left, depth + 1) else None
         if left[0] == "call":
             truth = self._of(module, left, depth + 1)
             return (op == "is") if truth is False else None

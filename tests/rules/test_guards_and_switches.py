@@ -480,3 +480,32 @@ def test_the_order_of_what_does_not_run_is_possible(
     )
     (finding,) = found(tmp_path, code, "process-group-after-device")
     assert finding.confidence.value == confidence
+
+
+def test_a_marker_that_skips_with_cuda(tmp_path: Path) -> None:
+    code = (
+        "import unittest, torch\nfrom mylib import VERSION\n"
+        "@unittest.skipIf(\n    VERSION == (1, 8) and torch.cuda.is_available(), 'fails')\n"
+        "class T(unittest.TestCase):\n    pass\n"
+    )
+    (finding,) = found(tmp_path, code, AVAILABLE)
+    assert "whether a test is skipped" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("kept", "verdict"),
+    [
+        ("s = torch.cuda.get_rng_state() if torch.cuda.is_available() else None", "locks-in"),
+        (
+            "s = None\ntry:\n    s = torch.cuda.get_rng_state() if torch.cuda.is_available() else None\nexcept Exception:\n    pass",
+            "locks-in",
+        ),
+        ("s = None\nif torch.cuda.is_available():\n    s = torch.cuda.get_rng_state()", "locks-in"),
+        ("s = torch.load('s') if flag else None", "diverges"),
+        ("s = None\nif flag:\n    s = torch.load('s')", "diverges"),
+    ],
+)
+def test_what_is_none_without_cuda_is_a_guard(tmp_path: Path, kept: str, verdict: str) -> None:
+    code = f"import torch\nfrom mylib import flag\n{kept}\nif s is not None:\n    torch.cuda.set_rng_state(s)\n"
+    (finding,) = found(tmp_path, code, "api/torch.cuda.set_rng_state")
+    assert finding.verdict.value == verdict
