@@ -233,6 +233,7 @@ def _found(
     return None, (), False
 
 
+_NONE = "No way to write it otherwise is known for these arguments; on the host where it may be."
 _ELSEWHERE = "on the host, once where its inputs do not change"
 
 
@@ -246,7 +247,7 @@ def _instead(answer: operators.Answer, call: CallFacts, size: int | None) -> str
     fitting = [w for w in answer.workarounds if w.suits(known)]
     if not fitting:
         # None of those that there are is for these arguments.
-        return f"{_ELSEWHERE[0].upper()}{_ELSEWHERE[1:]}." if answer.workarounds else ""
+        return _NONE if answer.workarounds else ""
     operator = answer.operator.partition(".")[0]
     show = f"The code: neuronport operators show {operator}"
     first = fitting[0]
