@@ -27,6 +27,9 @@ _STEP_METHODS = frozenset(
         "test_step",
         "predict_step",
         "training_step_end",
+        "train_step",
+        "val_step",
+        "loss_and_grads",
         "optimizer_step",
         "on_train_batch_start",
         "on_train_batch_end",
@@ -43,6 +46,8 @@ _TRAINS = re.compile(r"opt|scaler|trainer|engine|solver|sgd|adam|model|accel|str
 """In a name: what it steps is the training of a model."""
 _SEVERAL = re.compile(r"^_?(\w*(optimi[sz]er|optim|scaler|scheduler)s|opts|\w*param_groups)$", re.I)
 """What holds the optimizers of a program, or the groups of one of them."""
+_WHOLE = frozenset(("main", "run", "train", "fit"))
+"""What functions are called that hold a whole training: what stands outside of its loops runs once."""
 _GENERATING = re.compile(
     r"generat|sampl|decod|denois|beam_search|greedy|infer|predict|rollout|evaluat|validat", re.I
 )
@@ -128,6 +133,7 @@ class Hot:
         self.index = index
         self.kinds = kinds
         self._training = training_loops(facts)
+        self._backward: frozenset[int] | None = None
 
     def reason(self, scope: int, loops: tuple[int, ...]) -> str:
         """Why a place is hot, in words; empty: it is not, as far as is known."""
@@ -146,6 +152,10 @@ class Hot:
                 reason = self.function(f"{self.facts.module}.{info.qualname}")
                 if reason:
                     return reason
+                if self._backward is None:
+                    self._backward = _backward_scopes(self.facts)
+                if scope in self._backward and info.qualname.rpartition(".")[2] not in _WHOLE:
+                    return f"beside the backward pass of {info.qualname}"
             scope = info.parent
         return ""
 
@@ -217,6 +227,12 @@ class Hot:
                 break
         return now_and_then
 
+    def _is_optimizer(self, owner: str) -> bool:
+        if self.index.class_(owner) is None:
+            return False
+        names = self.index.ancestors(owner)
+        return any(n.startswith("torch.optim.") and ".lr_scheduler" not in n for n in names)
+
     def _first(self, call: Call) -> bool:
         """Whether a call is made the first time only, as far as its conditions say so."""
         caller = self.index.module(call.module) if call.guards else None
@@ -224,6 +240,8 @@ class Hot:
 
     def _is_root(self, dotted: str) -> str:
         owner, _, name = dotted.rpartition(".")
+        if name == "step":
+            return "the step of an optimizer" if self._is_optimizer(owner) else ""
         if name not in _STEP_METHODS:
             return ""
         if self.index.class_(owner) is None:
@@ -238,6 +256,24 @@ def _is_test(module: str) -> bool:
     """Whether a module is of tests: what they repeat is not repeated in a program."""
     path = module.lstrip("@").replace(".", "/").replace("·", ".")
     return role_of_path(f"{path}.py") is Role.TEST
+
+
+def _backward_scopes(facts: ModuleFacts) -> frozenset[int]:
+    """The functions that run a backward pass, and no loop of them: one is a step, whoever calls it.
+    Not tests, which do it once."""
+    if _is_test(facts.module):
+        return frozenset()
+    contexts = (
+        facts.contexts[event[2]]
+        for event in facts.events
+        if event[0] == "method" and event[3] in ("backward", "manual_backward")
+    )
+    return frozenset(
+        ctx.scope
+        for ctx in contexts
+        if _innermost(facts, ctx.loops) < 0
+        and not facts.scopes[ctx.scope].qualname.rpartition(".")[2].startswith("test")
+    )
 
 
 def _is_body(caller: str) -> bool:

@@ -230,3 +230,55 @@ def test_reads_in_a_loop_of_one_step_are_read_together(tmp_path):
 def test_lengths_are_known_to_the_host_before(tmp_path):
     (found,) = reads(tmp_path, "lengths = y.long()\nprint(lengths.tolist())")
     assert "a size has to be known" in found.by_target["native@2.33"].replacement
+
+
+def found(tmp_path, code, name="case.py"):
+    part = judge_files(tmp_path, {name: code}, ("native",))
+    return [f for f in part.findings if f.rule == "host-read"]
+
+
+OPTIMIZER = """
+import torch
+
+class Base({base}):
+    pass
+
+class Own(Base):
+    def step(self):
+        for p in self.parameters():
+            n = (p.grad ** 2).sum().item()
+            p.grad.mul_(n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "hot"),
+    [("torch.optim.Optimizer", True), ("torch.optim.lr_scheduler.LRScheduler", False)],
+)
+def test_the_step_of_an_optimizer_is_one(tmp_path, base, hot):
+    assert bool(found(tmp_path, OPTIMIZER.format(base=base))) is hot
+
+
+BACKWARD = """
+import torch
+
+class Svi:
+    def {name}(self, model, x):
+        loss = model(x).sum()
+        loss.backward()
+        return loss.item()
+"""
+
+
+def test_beside_a_backward_pass_is_a_step(tmp_path):
+    assert found(tmp_path, BACKWARD.format(name="loss_of"))
+    assert not found(tmp_path, BACKWARD.format(name="test_loss"))
+    assert not found(tmp_path, BACKWARD.format(name="loss_of").replace("loss.backward()", "pass"))
+
+
+def test_what_runs_once_after_a_training_is_no_step(tmp_path):
+    code = (
+        "import torch\n\ndef weigh(model, data):\n    for x in data:\n        loss = model(x).sum()\n"
+        "        loss.backward()\n    return loss.item()\n"
+    )
+    assert not found(tmp_path, code)
