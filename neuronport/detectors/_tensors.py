@@ -268,9 +268,7 @@ def _placed(view: ModuleView, module: Summary, value: Any, depth: int) -> bool |
     if tag in ("neg", "invert"):
         return _lies(view, module, value[1], depth + 1)
     if tag in ("item", "unpack", "elem"):
-        # What a function of the tree returns several of is told apart.
-        found = _followed(view, module, value, depth)
-        return _lies(view, module, value[1], depth + 1) if found is None else found
+        return _part(view, module, value, depth)
     if tag == "attr":
         if value[2] in _PARTS_OF:
             return _lies(view, module, value[1], depth + 1)
@@ -288,6 +286,23 @@ def _followed(view: ModuleView, module: Summary, value: Any, depth: int) -> bool
     if not atoms or any(a.value is None or a.value == value for a in atoms):
         return None
     return _agreed(_lies(view, atom.module, atom.value, depth + 1) for atom in atoms)
+
+
+def _part(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | str | None:
+    """Where one of several lies: what a function of the tree returns several of is told apart."""
+    whole = view.resolver.follow(module, value[1])
+    if value[0] == "unpack":
+        known = [a for a in whole if a.value is not None and a.value[0] in ("list", "tuple")]
+        if known:
+            if len(known) < len(whole):
+                return None
+            items = [(a.module, a.value[1]) for a in known if a.value is not None]
+            return _agreed(
+                _lies(view, owner, parts[value[2]], depth + 1) if value[2] < len(parts) else None
+                for owner, parts in items
+            )
+    found = _followed(view, module, value, depth) if len(whole) == 1 else None
+    return _lies(view, module, value[1], depth + 1) if found is None else found
 
 
 def _attribute(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | None:
