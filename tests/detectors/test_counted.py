@@ -212,7 +212,7 @@ def test_a_window_of_a_cache_does_not_grow(
 
 def test_a_sort_of_what_was_chosen_is_no_sort_of_a_vocabulary(tmp_path: Path) -> None:
     code = (
-        "import torch\n\ndef f(logits: torch.Tensor, k: int):\n"
+        "import torch\n\ndef next_token(logits: torch.Tensor, k: int):\n"
         "    log_probs = logits.log_softmax(-1)\n    {made}\n    return chosen_probs.sort(dim=-1)\n"
     )
     for made, expected in (
