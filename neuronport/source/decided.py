@@ -52,6 +52,7 @@ _CUDAS_OWN = re.compile(
 """Dotted names that stand for nothing on any other device."""
 _KERNELS = re.compile(r"^(?!torch\.)(.*\.)?(_C|_ext|_cuda|\w+_cuda|\w+_cuda_ext|triton|cupy)\.\w+$")
 """Dotted names of functions compiled for CUDA."""
+_DTYPES = re.compile(r"dtype|^torch\.(b?float|half|double|int|long|uint|bool|complex)")
 _DIVISIONS = ("%", "//", "/")
 _MAX_DEPTH = 8
 _MAX_LINES = 8
@@ -435,7 +436,9 @@ def choosing(facts: ModuleFacts) -> frozenset[int]:
             continue
         if event.kind == "str" and is_read_there(event.role):
             there = event.at[:2]
-        elif _chooses(event) and not (event.name == "torch.device" and _around(event, there)):
+        elif _chooses(event, facts) and not (
+            event.name == "torch.device" and _around(event, there)
+        ):
             found.update(guards)
     for definition in facts.definitions:
         name = definition.name
@@ -473,7 +476,7 @@ def _choosing_classes(facts: ModuleFacts) -> set[int]:
     }
 
 
-def _chooses(event: Event) -> bool:
+def _chooses(event: Event, facts: ModuleFacts) -> bool:
     if event.kind == "str":
         role = event.role
         if role[0] in _NAMES_ONLY:
@@ -483,12 +486,22 @@ def _chooses(event: Event) -> bool:
         word = event.name.strip().partition(":")[0].lower()
         return word in _WORDS and not is_read_there(role)
     if event.kind == "method":
+        if event.name == "to" and event.args and all(_is_dtype(a, facts) for a in event.args):
+            return False
         return event.name in _MOVES and not is_storage(event.value)
     if event.kind == "use":
         if event.name.startswith(_PLACES):
             return True
         return event.name.rpartition(".")[2] in _PLACES_LAST
     return False
+
+
+def _is_dtype(value: Value, facts: ModuleFacts) -> bool:
+    """Whether what ``to`` is given is a dtype by its name."""
+    if value is None or value[0] not in ("ref", "attr", "param", "v"):
+        return False
+    name = facts.definitions[value[1]].name if value[0] == "v" else str(value[-1])
+    return bool(_DTYPES.search(name))
 
 
 def is_read_there(role: Any) -> bool:

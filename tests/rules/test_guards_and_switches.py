@@ -509,3 +509,30 @@ def test_what_is_none_without_cuda_is_a_guard(tmp_path: Path, kept: str, verdict
     code = f"import torch\nfrom mylib import flag\n{kept}\nif s is not None:\n    torch.cuda.set_rng_state(s)\n"
     (finding,) = found(tmp_path, code, "api/torch.cuda.set_rng_state")
     assert finding.verdict.value == verdict
+
+
+@pytest.mark.parametrize(
+    ("given", "moves"),
+    [
+        ("x_dtype", False),
+        ("torch.float32", False),
+        ("x.dtype", False),
+        ("'cuda'", True),
+        ("d", True),
+    ],
+)
+def test_a_cast_chooses_no_device(tmp_path: Path, given: str, moves: bool) -> None:
+    code = (
+        "import torch\ndef f(x: torch.Tensor, d, x_dtype):\n    if torch.cuda.is_available():\n"
+        f"        x = x.to({given})\n    return x\n"
+    )
+    (finding,) = found(tmp_path, code, AVAILABLE)
+    assert (finding.verdict.value == "falls-back") is moves
+
+
+def test_a_program_that_was_saved_here(tmp_path: Path) -> None:
+    code = (
+        "import torch\nfrom net import m, path\ntorch.jit.save(m, path)\nm = torch.jit.load(path)\n"
+    )
+    (finding,) = found(tmp_path, code, "load-without-map-location")
+    assert finding.confidence.value == "possible"

@@ -25,6 +25,7 @@ _LOADERS = {
 _PUBLISHED = frozenset(("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url"))
 _WRITERS = {
     "torch.save": ("f", 1),
+    "torch.jit.save": ("f", 1),
     "shutil.copy": ("dst", 1),
     "shutil.copy2": ("dst", 1),
     "shutil.copyfile": ("dst", 1),
