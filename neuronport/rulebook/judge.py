@@ -233,10 +233,12 @@ class Judge:
             override = Verdict.BENIGN
             message = f"{match.name} is named as a type only; its uses are judged where they stand"
         elif (
-            match.name.startswith("torch.float8_") and event.role == "load" and view.compared(event)
+            match.name.startswith("torch.float8_")
+            and event.role == "load"
+            and (view.compared(event) or view.described(event))
         ):
             override = Verdict.BENIGN
-            message = f"{match.name} is compared with: what holds it is judged where it is made"
+            message = f"{match.name} is only asked about: what holds it is judged where it is made"
         elif event.kind == "use" and event.role == "load" and view.compared(event):
             override = Verdict.LOCKS_IN
             message = f"{match.name} is compared with: Neuron's is another"

@@ -333,6 +333,17 @@ class ModuleView:
             if test.at[2] >= event.at[0]
         )
 
+    def described(self, event: Event) -> bool:
+        """Whether a dtype is only looked up (``torch.finfo``), or compared with in what a function
+        returns."""
+        name: Value = ("ref", event.name)
+        for call in self.calls_at.get(event.at[0], ()):
+            if call.name in ("torch.finfo", "torch.iinfo") and name in (call.args or ()):
+                return True
+        scope = self.facts.scopes[self.ctx(event).scope]
+        function = self.facts.functions.get(f"{self.facts.module}.{scope.qualname}")
+        return function is not None and any(_compares(v, name, 0) for v in function.returns)
+
     def import_is_guarded(self, event: Event, raises: Sequence[str] = ()) -> bool:
         """Whether a failing import at the event is caught; ``raises``: what it raises instead of an
         ImportError."""
@@ -445,7 +456,13 @@ def _compares(test: Value, name: Value, depth: int) -> bool:
     if test is None or depth > 4:
         return False
     if test[0] == "cmp":
-        return name in (test[1], test[3])
+        sides = (test[1], test[3])
+        if ("const", None) in sides:
+            return False  # whether it is there at all
+        return name in sides or any(
+            side is not None and side[0] in ("list", "tuple", "set") and name in side[1]
+            for side in sides
+        )
     if test[0] == "bool":
         return any(_compares(part, name, depth + 1) for part in test[2])
     return test[0] == "not" and _compares(test[1], name, depth + 1)

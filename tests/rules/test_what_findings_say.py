@@ -805,6 +805,8 @@ def test_asking_for_a_float8_dtype_makes_none(tmp_path: Path) -> None:
         "import torch\ndef f(m: torch.nn.Module, x: torch.Tensor):\n"
         "    if x.dtype == torch.float8_e4m3fn:\n        return x\n"
         "    return x.to(torch.float8_e4m3fn)\n"
+        "def most():\n    return torch.finfo(torch.float8_e4m3fn).max\n"
+        "def asks(d):\n    return d in [torch.float8_e4m3fn, torch.float8_e5m2]\n"
     )
     lines = [f.location.line for f in found(tmp_path, code, "api/torch.float8_e4m3fn")]
     assert lines == [5]
@@ -817,3 +819,21 @@ def test_setting_one_value_is_not_reported_to_be_slow(tmp_path: Path) -> None:
     )
     lines = [f.location.line for f in found(tmp_path, code, "operator-support")]
     assert lines == [5]
+
+
+def test_whether_something_is_there_is_no_comparison_of_back_ends(tmp_path: Path) -> None:
+    code = (
+        "from torch.utils.cpp_extension import CUDA_HOME\n"
+        "if CUDA_HOME is not None:\n    print(CUDA_HOME)\n"
+    )
+    told = [f.message for f in found(tmp_path, code, "api/torch.utils.cpp_extension.CUDA_HOME")]
+    assert told
+    assert not any("is compared" in message for message in told)
+
+
+def test_the_norm_of_a_tensor_reaches_the_vector_norm(tmp_path: Path) -> None:
+    code = (
+        "import torch\nclass M(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        "        return x.norm(dim=-1, keepdim=True)\n"
+    )
+    assert found(tmp_path, code, "operator-support") == []
