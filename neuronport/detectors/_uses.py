@@ -91,14 +91,14 @@ class _Uses:
         self.view = view
         self.found: dict[Any, set[str]] = {}
         self._seen: set[tuple[int, str]] = set()
-        raises = {(g.line, g.test) for g in view.facts.guards if g.kind == "raise"}
+        raises = {g.line for g in view.facts.guards if g.kind == "raise"}
         asserted = [e.at for e in view.facts.events if e.kind == "test" and e.name == "assert"]
         for definition in view.summary.definitions:
             self._walk(definition.value, "", 0)
         for event in view.facts.events:
             kind = event.kind
             if kind == "test" and event.name in _DECIDING:
-                checks = (event.at[0], event.value) in raises or any(
+                checks = event.at[0] in raises or any(
                     a[:2] <= event.at[:2] and event.at[2:] <= a[2:] for a in asserted
                 )
                 self._walk(event.value, ASSERT if checks else BRANCH, 0)
@@ -135,6 +135,7 @@ class _Uses:
             else:
                 self._walk(value[1], role, depth + 1)
         elif tag == "item":
+            self._note(value[1], "[]")
             if self._is_size(value[1]):
                 self._walk(value[1], role, depth + 1)
                 return
@@ -143,6 +144,7 @@ class _Uses:
         elif tag in ("cmp", "bin"):
             sides = (value[1], value[3]) if tag == "cmp" else value[2:]
             for side in sides:
+                self._note(side, tag)
                 self._walk(side, role, depth + 1)
         elif tag in ("bool", "any", "list", "tuple", "set"):
             for item in value[-1]:
@@ -169,6 +171,7 @@ class _Uses:
                 for bound in part[1:]:
                     self._walk(bound, SIZE, depth)
             else:
+                self._note(part, "index")
                 self._walk(part, "", depth)
 
     def _call(self, value: tuple[Any, ...], role: str, depth: int) -> None:
@@ -190,6 +193,8 @@ class _Uses:
         elif name in _SAVING:
             inner = SAVED
         for item in args:
+            if name != "len":
+                self._note(item, "argument")
             self._walk(item, inner, depth)
         for _, item in value[3]:
             self._walk(item, "" if inner == SIZE else inner, depth)

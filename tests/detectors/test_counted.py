@@ -94,6 +94,8 @@ def test_a_loop_over_what_occurs_goes_over_all_there_can_be(tmp_path: Path) -> N
         ("k = (x == y).nonzero()\nreturn k.shape[0]", "counts them on the device"),
         ("return (x == y).nonzero().item()", "argmax"),
         ("return (x == y).nonzero()", "topk with a fixed k"),
+        ("k = (x == y).nonzero()\nj = 1 if len(k) > 1 else 0\nreturn k[j]", "topk with a fixed k"),
+        ("k = (x == y).nonzero()\nif len(k):\n    y[k] = 0", "topk with a fixed k"),
     ],
 )
 def test_the_advice_is_by_what_is_asked_of_the_places(
@@ -222,3 +224,20 @@ def test_a_sort_of_what_was_chosen_is_no_sort_of_a_vocabulary(tmp_path: Path) ->
     ):
         part = judge_files(tmp_path, {"case.py": code.format(made=made)})
         assert len([f for f in part.findings if f.rule == "vocabulary-sort"]) == expected
+
+
+def test_a_slice_that_ends_at_a_value_is_as_long_as_it_says(tmp_path: Path) -> None:
+    code = (
+        "import torch\n\ndef f(x: torch.Tensor, mask: torch.Tensor, n):\n"
+        "    lengths = mask.sum(1)\n    for i in range(n):\n        {body}\n"
+    )
+    for body, expected in (
+        ("print(x[i, : lengths[i]])", 1),
+        ("print(x[: lengths.max().item()])", 1),
+        ("print(x[: lengths[i]] + x[: lengths[i]])", 1),
+        ("print(x[: lengths.shape[0]])", 0),
+        ("print(x[: n])", 0),
+        ("print(x.cpu()[: lengths.cpu()[i]])", 0),
+    ):
+        part = judge_files(tmp_path, {"case.py": code.format(body=body)})
+        assert len([f for f in part.findings if f.rule == "data-dependent-size"]) == expected, body

@@ -282,3 +282,25 @@ def test_what_runs_once_after_a_training_is_no_step(tmp_path):
         "        loss.backward()\n    return loss.item()\n"
     )
     assert not found(tmp_path, code)
+
+
+def test_what_is_taken_out_of_keywords_is_no_tensor(tmp_path):
+    code = (
+        "import torch\n\nclass Net(torch.nn.Module):\n    def forward(self, x, **params):\n"
+        "        flag = params.pop('flag', False)\n        if not flag:\n            x = x.sum()\n"
+        "        return x\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code}, ("native",))
+    assert not [f for f in part.findings if f.rule == "tensor-branch"]
+
+
+def test_a_test_for_nan_is_a_check(tmp_path):
+    body = "if y.isnan().any():\n    y = torch.nan_to_num(y)"
+    (found,) = reads(tmp_path, body, "tensor-branch")
+    assert "nan_to_num" in found.by_target["native@2.33"].replacement
+
+
+def test_a_negated_question_that_raises_is_a_check(tmp_path):
+    body = "if not torch.equal(y, x.relu()):\n    raise ValueError('differs')"
+    for finding in reads(tmp_path, body):
+        assert "when the loss is read" in finding.by_target["native@2.33"].replacement

@@ -7,21 +7,27 @@ from collections.abc import Iterator
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import CERTAIN, LIKELY, called, on_host, placed, torch_call
-from neuronport.findings import Confidence
+from neuronport.findings import Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 METHODS = ("repeat_interleave", "bincount")
-EVENTS = ("use", "method")
+EVENTS = ("item", "use", "method")
 _SIZED = frozenset(
     f"torch.{n}" for n in ("arange", "zeros", "ones", "empty", "full", "rand", "randn", "linspace")
 )
 _ONE_HOT = ("torch.nn.functional.one_hot", "torch._C._nn.one_hot")
 _MAX_DEPTH = 5
-ONLY = frozenset(METHODS) | frozenset(n.rpartition(".")[2] for n in (*_SIZED, *_ONE_HOT))
+_NAMES = frozenset(METHODS) | frozenset(n.rpartition(".")[2] for n in (*_SIZED, *_ONE_HOT))
+ONLY = {"use": _NAMES, "method": _NAMES}
+_BOUNDS = frozenset(("v", "call", "bin", "item", "neg"))
+"""What an end of a slice can be that was read from a tensor."""
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.kind == "item":
+        yield from _sliced(event, view)
+        return
     name = torch_call(event, view)
     if name in _SIZED:
         for value in event.args or ():
@@ -72,6 +78,65 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             "repeat_interleave by a tensor: its sum decides the length",
             placed(event, view, CERTAIN if known.derived else LIKELY),
         )
+
+
+def _sliced(event: Event, view: ModuleView) -> Iterator[Hit]:
+    """``x[:, : lengths[i]]``: as long as a value of a tensor says."""
+    index = event.args[0] if event.args else None
+    if index is None or index[0] not in ("slice", "tuple"):
+        return
+    for part in index[1] if index[0] == "tuple" else (index,):
+        if part is None or part[0] != "slice":
+            continue
+        for bound in part[1:3]:
+            if bound is None or bound[0] not in _BOUNDS:
+                continue
+            sure = _read_back(view, bound) or _is_value(view, bound)
+            if sure is None or view.receiver(event.value, "tensor", "batch") is None:
+                continue
+            if on_host(view, event.value):
+                return
+            said: dict[tuple[int, Value], object] = view.once("slices said", dict)
+            if said.setdefault((event.span.line, bound), event.at) == event.at:
+                yield Hit(
+                    event.span,
+                    f"a slice ends at {view.text(bound)}, which is read from a tensor: a new shape for "
+                    "every value",
+                    placed(event, view, weakest(sure, LIKELY)),
+                    replacement=_MASKED,
+                )
+            return
+
+
+_MASKED = (
+    "a fixed length and a mask (torch.arange(n) < length), or lengths that the host knows before the "
+    "batch is moved"
+)
+
+
+def _is_value(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
+    """Whether a number is computed from an element of a tensor on the device, as it stands."""
+    if value is None or depth > _MAX_DEPTH:
+        return None
+    if value[0] == "v":
+        return _is_value(view, view.summary.definitions[value[1]].value, depth + 1)
+    if value[0] in ("bin", "neg"):
+        sides = value[2:] if value[0] == "bin" else value[1:]
+        return next((c for c in (_is_value(view, v, depth + 1) for v in sides) if c), None)
+    if value[0] == "item" or (
+        value[0] == "call"
+        and value[1] is not None
+        and value[1][0] == "attr"
+        and value[1][2] in _LARGEST
+    ):
+        base = value[1] if value[0] == "item" else value[1][1]
+        known = view.kind(base)
+        if known.kind == "tensor" and known.derived and not on_host(view, base):
+            return LIKELY
+    return None
+
+
+_LARGEST = frozenset(("amax", "max", "min", "sum"))
 
 
 def _read_back(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
