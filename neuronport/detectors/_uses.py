@@ -1,4 +1,4 @@
-"""What becomes of what a call gives, within its module: it decides a branch, a size, is only counted,
+"""What becomes of what a call gives, within its function: it decides a branch, a size, is only counted,
 goes to the host at once, is asserted, shown or saved. Asked of places where something is said."""
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ _SAVING = frozenset(
         "writerow",
     ]
 )
+_PLAIN = frozenset(["const", "ref", "param", "self", "fstr", "lambda"])
 _HANDED_ON = frozenset(["any", "attr", "call", "dict", "if", "item", "list", "tuple", "v"])
 _STATIC = frozenset(["device", "dtype", "ndim", "shape"])
 """Attributes that the host knows whatever the values are."""
@@ -87,15 +88,21 @@ _DECIDING = frozenset(("if", "while", "ifexp", "not", "bool"))
 
 
 class _Uses:
-    def __init__(self, view: ModuleView) -> None:
+    """Of the results in one function: there may be hundreds in the module."""
+
+    def __init__(self, view: ModuleView, scope: int) -> None:
         self.view = view
-        self.found: dict[Any, set[str]] = {}
+        events = view.once("events by function", lambda: _by_function(view)).get(scope, [])
+        self._found: dict[tuple[Any, int], list[tuple[Value, set[str]]]] = {}
         self._seen: set[tuple[int, str]] = set()
+        self._walked: dict[tuple[int, str], Any] = {}
+        """Values by ``id``, and what was asked of them, with how deep in another that was."""
         raises = {g.line for g in view.facts.guards if g.kind == "raise"}
-        asserted = [e.at for e in view.facts.events if e.kind == "test" and e.name == "assert"]
+        asserted = [e.at for e in events if e.kind == "test" and e.name == "assert"]
         for definition in view.summary.definitions:
-            self._walk(definition.value, "", 0)
-        for event in view.facts.events:
+            if _function(view, definition.scope) == scope:
+                self._walk(definition.value, "", 0)
+        for event in events:
             kind = event.kind
             if kind == "test" and event.name in _DECIDING:
                 checks = event.at[0] in raises or any(
@@ -112,14 +119,27 @@ class _Uses:
                 self._walk(call_value(event), "", 0)
             elif kind == "attr":
                 self._walk(("attr", event.value, event.name), "", 0)
-        for function in view.summary.functions.values():
-            for value in function.returns:
-                self._walk(value, RETURNED, 0)
+        scopes = view.facts.scopes
+        name, line = scopes[scope].qualname, scopes[scope].line
+        function = view.summary.functions.get(f"{view.facts.module}.{name}")
+        if function is not None and function.line != line:
+            # One of several of a name.
+            found = (f for f in view.summary.functions.values() if f.line == line)
+            function = next(found, None)
+        for value in function.returns if function is not None else ():
+            self._walk(value, RETURNED, 0)
 
     def _walk(self, value: Value, role: str, depth: int) -> None:
         if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
             return
         tag = value[0]
+        if tag in _PLAIN:
+            return
+        key = (id(value), role)
+        if self._walked.get(key, (depth + 1,))[0] <= depth:
+            return
+        # With the value: its ``id`` must not become another's.
+        self._walked[key] = (depth, value)
         if role == RETURNED and tag not in _HANDED_ON:
             role = ""  # made of it, not it
         if tag == "v":
@@ -177,7 +197,7 @@ class _Uses:
     def _call(self, value: tuple[Any, ...], role: str, depth: int) -> None:
         func, args = value[1], value[2]
         if role:
-            self.found.setdefault(value, set()).add(role)
+            self._of(value).add(role)
         name = ""
         if func is not None and func[0] == "attr":
             name = func[2]
@@ -204,11 +224,40 @@ class _Uses:
         if value is not None and value[0] == "v":
             value = self.view.summary.definitions[value[1]].value
         if value is not None and value[0] == "call":
-            self.found.setdefault(value, set()).add(how)
+            self._of(value).add(how)
+
+    def _of(self, call: Any) -> set[str]:
+        """What is known of a call. By its last name and its line, as a hash of all of it costs more."""
+        func = call[1]
+        name = func[-1] if func is not None and func[0] in ("attr", "ref") else ""
+        bucket = self._found.setdefault((name, call[4]), [])
+        for known, found in bucket:
+            if known is call or known == call:
+                return found
+        bucket.append((call, set()))
+        return bucket[-1][1]
+
+    def of(self, call: Value) -> frozenset[str]:
+        return frozenset(self._of(call))
 
 
 def uses(event: Event, view: ModuleView) -> frozenset[str]:
     """What becomes of the result of the call at an event: the words above, ``.method()`` and
     ``.attribute`` of what is asked of it, ``len``."""
-    found = view.once("uses of results", lambda: _Uses(view).found)
-    return frozenset(found.get(call_value(event), ()))
+    scope = _function(view, view.ctx(event).scope)
+    return view.once(f"uses of results {scope}", lambda: _Uses(view, scope)).of(call_value(event))
+
+
+def _function(view: ModuleView, scope: int) -> int:
+    """The function around a scope, or the class or module."""
+    scopes = view.facts.scopes
+    while scopes[scope].kind == "lambda":
+        scope = scopes[scope].parent
+    return scope
+
+
+def _by_function(view: ModuleView) -> dict[int, list[Event]]:
+    found: dict[int, list[Event]] = {}
+    for event in view.facts.events:
+        found.setdefault(_function(view, view.ctx(event).scope), []).append(event)
+    return found

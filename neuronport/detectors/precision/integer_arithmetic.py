@@ -32,14 +32,14 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     elif event.name not in METHODS:
         return
     call = called(event, view, METHODS)
-    if call is None or on_host(view, call.tensor):
+    if call is None or not integral(view, call.tensor):
         return
     if call.name in _PRODUCTS:
         other = call.argument("other", 0) or call.argument("mat2", 0)
-        if integral(view, call.tensor) and integral(view, other):
+        if integral(view, other) and not on_host(view, call.tensor):
             yield Hit(event.span, "a matrix product of integers", placed(event, view, LIKELY))
         return
-    if "add" in call.name and call.name != "addmm" and integral(view, call.tensor):
+    if "add" in call.name and call.name != "addmm" and not on_host(view, call.tensor):
         yield Hit(
             event.span,
             f"{call.name} counts in integers",

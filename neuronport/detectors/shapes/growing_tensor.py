@@ -40,8 +40,6 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     joined = event.args[0]
     if joined is None or joined[0] not in ("list", "tuple") or len(joined[1]) < 2:
         return
-    if on_host(view, joined[1][0]) or on_host(view, joined[1][1]):
-        return
     target = _target(event, view)
     for item in joined[1]:
         word = _word(view, item)
@@ -54,6 +52,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         elif target and _written(view, item) == target and _comes_round(event, view, item, target):
             sure = _loop(event, view, target)
         if sure is not None:
+            if on_host(view, joined[1][0]) or on_host(view, joined[1][1]):
+                return
             yield Hit(
                 event.span,
                 f"{word or target} grows with every step: a new shape, and a new graph, each time",
