@@ -48,7 +48,7 @@ _COSTLY = frozenset(
 test's subject."""
 
 _MODULE_MOVES = "api/torch.nn.Module.cuda"
-_RIGHT = ", which is right here: what is asked with it only CUDA has"
+_RIGHT = ", which is right here: what is asked, or done, with it only CUDA has"
 _REPLACES = frozenset(("store", "del"))
 _SETTINGS = re.compile(r"\.(backends|_?config|settings|options|flags)(\.|$)")
 """In a dotted name: to assign it is what it is there for."""
@@ -620,6 +620,8 @@ def _answered(
         return Verdict.BREAKS, f"{says}, so the loop over it does nothing, and nothing fails"
     if decides is Decided.CUDAS_OWN:
         return Verdict.LOCKS_IN, f"{says}{_RIGHT}"
+    if decides is Decided.HANDED:
+        return Verdict.LOCKS_IN, f"{says}: that is what a function of this project is given here"
     if decides is Decided.SAYS:
         return Verdict.LOCKS_IN, f"{says}: that is what is written down or kept here"
     if decides is Decided.SKIPS:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Value
 
 if TYPE_CHECKING:
+    from neuronport.source.summary import Summary
     from neuronport.source.view import ModuleView
 
 _WORDS = frozenset(("cuda", "cpu", "gpu", "xpu", "mps", "npu", "hpu", "mlu", "musa"))
@@ -50,9 +51,19 @@ _CUDAS_OWN = re.compile(
     r"^torch\.backends\.(cuda|cudnn)\.|tf32|^(pynvml|nvidia_smi|py3nvml)\.", re.I
 )
 """Dotted names that stand for nothing on any other device."""
+_RIGHT_FOR_CUDA = re.compile(
+    r"^torch\.cuda\.(set_device|manual_seed(_all)?|seed(_all)?|empty_cache|ipc_collect|init"
+    r"|random\.\w*seed\w*)$|cudagraph|^torch\.backends\.(cuda|cudnn)\."
+)
+"""Calls that belong to CUDA alone, or that nothing has to stand for on Neuron: one process has its
+core, and ``torch.manual_seed`` seeds it."""
+_SAYING = re.compile(
+    r"(^|\.)(print|str|repr|format|debug|info|warning|warn|error|log|write|append|join)$"
+)
 _KERNELS = re.compile(r"^(?!torch\.)(.*\.)?(_C|_ext|_cuda|\w+_cuda|\w+_cuda_ext|triton|cupy)\.\w+$")
 """Dotted names of functions compiled for CUDA."""
 _DTYPES = re.compile(r"dtype|^torch\.(b?float|half|double|int|long|uint|bool|complex)")
+_OF_NUMBERS = frozenset(("builtins.range", "builtins.list", "builtins.int", "builtins.tuple"))
 _DIVISIONS = ("%", "//", "/")
 _MAX_DEPTH = 8
 _MAX_LINES = 8
@@ -76,6 +87,8 @@ class Decided(StrEnum):
     """Whether something is asked, or set, that only CUDA has: no is the right answer elsewhere."""
     MARKS = "marks"
     """Whether a test is skipped."""
+    HANDED = "handed"
+    """Not said where it is asked: a call is given the answer."""
     LISTS = "lists"
     """Which devices are in a list."""
     UNKNOWN = "unknown"
@@ -105,6 +118,8 @@ def of_question(event: Event, view: ModuleView) -> Decided:
     if decides is Decided.DEVICE and _is_listed(event, view, ours):
         return Decided.LISTS
     if decides in (Decided.DEVICE, Decided.SKIPS) and _asks_for_cudas_own(event, view, ours):
+        return Decided.CUDAS_OWN
+    if decides in (Decided.DEVICE, Decided.SKIPS) and _does_cudas_own(event, view, ours):
         return Decided.CUDAS_OWN
     return decides
 
@@ -185,6 +200,43 @@ def _asks_for_cudas_own(event: Event, view: ModuleView, ours: Any) -> bool:
         and test[0] == "bool"
         and any(_is_cudas_own(part, 0) for part in test[2] if not ours(part))
     )
+
+
+def _does_cudas_own(event: Event, view: ModuleView, ours: Any) -> bool:
+    """Whether nothing is done where CUDA is but what belongs to CUDA, and nothing where it is not:
+    ``if torch.cuda.is_available(): torch.cuda.set_device(rank)``."""
+    facts = view.facts
+    found = {
+        i
+        for n in range(event.span.line, event.span.line - _MAX_LINES, -1)
+        for i in view.guards_at.get(n, ())
+        if facts.guards[i].kind == "if" and ours(facts.guards[i].test)
+    }
+    if not found or any(not found.isdisjoint(d.guards) for d in facts.definitions):
+        return False
+    done = [
+        event.name
+        for event in facts.events
+        if event.kind in ("use", "method", "callkw")
+        and not found.isdisjoint(facts.contexts[event.ctx].guards)
+    ]
+    return (
+        bool(done)
+        and all(map(_RIGHT_FOR_CUDA.search, done))
+        and all(
+            _RIGHT_FOR_CUDA.search(_called(callee))
+            for calls in facts.calls.values()
+            for callee, _args, _kwargs, _line, _loops, guards in calls
+            if not found.isdisjoint(guards)
+        )
+    )
+
+
+def _called(callee: Value) -> str:
+    """The name of what is called, as far as it is written."""
+    if callee is None:
+        return ""
+    return str(callee[1]) if callee[0] == "ref" else f".{callee[-1]}"
 
 
 def _is_cudas_own(value: Value, depth: int) -> bool:
@@ -331,7 +383,51 @@ def _later(view: ModuleView, event: Event, ours: Any) -> Decided:
     function = facts.functions.get(f"{facts.module}.{view.scope(event)}")
     if function is not None and any(map(ours, function.returns)):
         return Decided.UNKNOWN
+    return _given(view, line, ours)
+
+
+def _given(view: ModuleView, line: int, ours: Any) -> Decided:
+    """What becomes of an answer that a function of the tree is given: one step is followed."""
+    for calls in view.facts.calls.values():
+        for callee, args, _kwargs, at, _loops, _guards in calls:
+            if not line - _MAX_LINES < at <= line:
+                continue
+            place = next((n for n, a in enumerate(args) if _of_answer(a, ours)), None)
+            if place is None or _SAYING.search(_called(callee)):
+                continue
+            name = view.name(callee) if callee is not None and callee[0] == "ref" else ""
+            found = view.index.function(name) if name[:1] == "@" else None
+            if found is None:
+                continue
+            module, function = found
+            if place < len(function.params) and _divides_by(
+                module, name, function.params[place][0]
+            ):
+                return Decided.STOPS
+            return Decided.HANDED
     return Decided.SAYS
+
+
+def _of_answer(value: Value, ours: Any) -> bool:
+    """Whether a value is the answer, or a range of it."""
+    if value is None or value[0] != "call" or not ours(value):
+        return False
+    return not value[2] or (value[1] is not None and value[1][-1] in _OF_NUMBERS)
+
+
+def _divides_by(module: Summary, function: str, name: str) -> bool:
+    """Whether a function divides by a parameter, or by how long it is."""
+    given = ("param", function, name)
+
+    def ours(value: Value) -> bool:
+        return value == given or bool(
+            value
+            and value[0] == "call"
+            and value[1] == ("ref", "builtins.len")
+            and value[2] == (given,)
+        )
+
+    return any(_divides(definition.value, ours, 0) for definition in module.definitions)
 
 
 def _is_answer(value: Value, ours: Any, depth: int) -> bool:

@@ -33,7 +33,7 @@ def found(folder: Path, code: str, rule: str) -> list[Finding]:
         (
             "import torch\nif torch.cuda.is_available():\n    torch.backends.cuda.matmul.allow_tf32 = True\n",
             "locks-in",
-            "does not happen on Neuron",
+            "which is right here",
         ),
         (
             "import torch, warnings\nif torch.cuda.is_available():\n    warnings.warn('slow')\n",
@@ -57,9 +57,27 @@ def found(folder: Path, code: str, rule: str) -> list[Finding]:
             "the answer is False",
         ),
         (
-            "import torch\nif (\n    flag\n    and torch.cuda.is_available()\n):\n    torch.cuda.empty_cache()\n",
+            "import torch\nif (\n    flag\n    and torch.cuda.is_available()\n):\n    torch.cuda.synchronize()\n",
             "locks-in",
             "does not happen on Neuron",
+        ),
+        (
+            "import torch\ndef start(rank):\n    if torch.cuda.is_available():\n"
+            "        torch.cuda.set_device(rank)\n        torch.cuda.manual_seed_all(1)\n",
+            "locks-in",
+            "which is right here",
+        ),
+        (
+            "import torch\ndef prepare():\n    pass\ndef start(rank):\n    if torch.cuda.is_available():\n"
+            "        torch.cuda.set_device(rank)\n        prepare()\n",
+            "falls-back",
+            "chip stays idle",
+        ),
+        (
+            "import torch\nif hasattr(torch, '_inductor') and torch.cuda.is_available():\n"
+            "    torch._inductor.cudagraph_mark_step_begin()\n",
+            "locks-in",
+            "which is right here",
         ),
     ],
 )
@@ -84,6 +102,34 @@ def test_what_ends_the_program_breaks_and_leaves_nothing_idle(tmp_path: Path, co
     assert here
     assert {f.verdict.value for f in here} == {"breaks"}
     assert not any("idle" in f.message for f in here)
+
+
+HANDED = """
+import torch
+
+def split(layers, devices):
+    {body}
+
+class Model:
+    def parallelize(self, device_map=None):
+        self.device_map = split(12, range(torch.cuda.device_count())) if device_map is None else device_map
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict", "says"),
+    [
+        ("blocks = layers / len(devices)\n    return blocks", "breaks", "stops here"),
+        ("return list(zip(layers, devices))", "locks-in", "is given here"),
+    ],
+)
+def test_what_a_function_does_with_the_number_of_devices(
+    tmp_path: Path, body: str, verdict: str, says: str
+) -> None:
+    code = HANDED.replace("{body}", body)
+    (finding,) = found(tmp_path, code, "api/torch.cuda.device_count")
+    assert finding.verdict.value == verdict
+    assert says in finding.message
 
 
 def test_the_number_of_devices_says_what_it_answers(tmp_path: Path) -> None:
@@ -837,3 +883,13 @@ def test_the_norm_of_a_tensor_reaches_the_vector_norm(tmp_path: Path) -> None:
         "        return x.norm(dim=-1, keepdim=True)\n"
     )
     assert found(tmp_path, code, "operator-support") == []
+
+
+def test_a_kernel_of_tilelang_is_one_finding(tmp_path: Path) -> None:
+    code = (
+        "import tilelang\nimport tilelang.language as T\n\n\n@tilelang.jit\ndef build(n):\n"
+        "    @T.prim_func\n    def kernel(a):\n        with T.Kernel(n) as bx:\n            T.clear(a)\n"
+        "    return kernel\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code})
+    assert [f.location.line for f in part.findings if f.location.line > 2] == [5]
