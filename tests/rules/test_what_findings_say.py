@@ -893,3 +893,35 @@ def test_a_kernel_of_tilelang_is_one_finding(tmp_path: Path) -> None:
     )
     part = judge_files(tmp_path, {"case.py": code})
     assert [f.location.line for f in part.findings if f.location.line > 2] == [5]
+
+
+@pytest.mark.parametrize(
+    ("test", "says"),
+    [
+        ("torch.isnan(y).any() and DEBUG", "ask DEBUG first"),
+        ("(torch.isnan(y).any() or torch.isinf(y).any()) and debug", "ask debug first"),
+        ("DEBUG and torch.isnan(y).any()", ""),
+    ],
+)
+def test_a_switch_is_asked_before_a_tensor(tmp_path: Path, test: str, says: str) -> None:
+    code = (
+        "import torch\nDEBUG = False\nclass Net(torch.nn.Module):\n"
+        "    def forward(self, x: torch.Tensor, debug: bool = False):\n        y = torch.relu(x)\n"
+        f"        if {test}:\n            print('bad')\n        return y\n"
+    )
+    rows = found(tmp_path, code, "tensor-branch")
+    assert rows
+    advised = [v.replacement for f in rows for v in f.by_target.values()]
+    assert all(says in text for text in advised)
+    assert says or not any("first" in text for text in advised)
+
+
+def test_two_strided_dimensions_are_not_stacked(tmp_path: Path) -> None:
+    code = (
+        "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        "        y = torch.zeros_like(x)\n        y[..., ::2] = x[..., 1::2]\n"
+        "        y[:, ::2, ::2] = x[:, 1::2, 1::2]\n        return y\n"
+    )
+    rows = found(tmp_path, code, "strided-slice-assignment")
+    advised = [f.by_target["native@2.33"].replacement for f in rows]
+    assert ["where" in text for text in advised] == [False, True]

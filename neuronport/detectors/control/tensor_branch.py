@@ -21,6 +21,7 @@ _WORDS = {
     "bool": "an and/or",
     "ifexp": "a conditional expression",
 }
+_SWITCHES = ("v", "ref", "param", "attr")
 _NEVER = ("is", "is not", "in", "not in")
 """Comparisons that give a Python bool without reading a tensor's values, or read them elsewhere."""
 _HOST_CALLS = frozenset(
@@ -56,8 +57,32 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         f"{_WORDS.get(event.name, 'a test')} reads the tensor {_named(view, value)} on the host, {why}",
         confidence,
-        replacement=by_test(event, view),
+        replacement=_flag_first(event, view) or by_test(event, view),
     )
+
+
+def _flag_first(event: Event, view: ModuleView) -> str:
+    """What to write where a plain switch is asked only after the tensor: ``if bad.any() and DEBUG:``."""
+    for i in view.guards_at.get(event.at[0], ()):
+        test = view.facts.guards[i].test
+        if test is None or test[0] != "bool" or test[1] != "and":
+            continue
+        parts = test[2]
+        at = next((n for n, part in enumerate(parts) if _within(part, event.value)), len(parts))
+        for part in parts[at + 1 :]:
+            if part is not None and part[0] in _SWITCHES and tensor(view, part) is None:
+                flag = view.text(part)
+                return f"ask {flag} first ({flag} and …): where it is off, the tensor is not read"
+    return ""
+
+
+def _within(value: Value, part: Value) -> bool:
+    """Whether a test is one of those that another is made of."""
+    if value == part:
+        return True
+    if value is None or value[0] not in ("bool", "not"):
+        return False
+    return any(_within(inner, part) for inner in (value[2] if value[0] == "bool" else value[1:]))
 
 
 def _tested(view: ModuleView, value: Value) -> Confidence | None:

@@ -25,7 +25,16 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         f"writes into a strided slice of {view.text(event.value)}: the whole buffer is copied",
         placed(event, view, LIKELY),
+        replacement=_BOTH if _count(event.args[0]) > 1 else "",
     )
+
+
+_BOTH = "torch.where(mask, new, old), with a mask of the positions made once"
+"""Where two dimensions are strided there are no two halves to join."""
+
+
+def _count(index: Value) -> int:
+    return sum(map(_strided, index[1])) if index is not None and index[0] == "tuple" else 1
 
 
 def _strided(index: Value) -> bool:
