@@ -925,3 +925,21 @@ def test_two_strided_dimensions_are_not_stacked(tmp_path: Path) -> None:
     rows = found(tmp_path, code, "strided-slice-assignment")
     advised = [f.by_target["native@2.33"].replacement for f in rows]
     assert ["where" in text for text in advised] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("test", "is_nccl"),
+    [
+        ("def test_it(context_single_node_nccl):", True),
+        ("def test_sync_nccl():", True),
+        ("def test_sync(context_gloo):", False),
+    ],
+)
+def test_a_test_of_nccl_gets_a_backend(tmp_path: Path, test: str, is_nccl: bool) -> None:
+    code = (
+        "import pytest, torch\n@pytest.mark.skipif(torch.cuda.device_count() < 1, reason='GPU')\n"
+        f"{test}\n    pass\n"
+    )
+    (finding,) = found(tmp_path, code, "cuda-only-test")
+    advised = [v.replacement for v in finding.by_target.values()]
+    assert all(("neuron beside nccl" in text) is is_nccl for text in advised)

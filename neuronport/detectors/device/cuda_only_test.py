@@ -55,8 +55,30 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             f"{view.text(event.args[0])} is decided by what a Neuron host lacks: skipped there",
             Confidence.CERTAIN,
             guarded=False,
-            replacement=_LEFT if _MODEL.search(view.text(event.args[0])) else "",
+            replacement=_LEFT
+            if _MODEL.search(view.text(event.args[0]))
+            else _BACKEND
+            if _of_nccl(event, view)
+            else "",
         )
+
+
+_BACKEND = "the backend as a parameter of the test: neuron beside nccl, each where its devices are"
+_NEAR = 12
+
+
+def _of_nccl(event: Event, view: ModuleView) -> bool:
+    """Whether what is marked is a test of NCCL, by its name or by a fixture's."""
+    line = event.at[0]
+    after = [
+        (function.line, name, function.params)
+        for name, function in view.facts.functions.items()
+        if line <= function.line <= line + _NEAR
+    ]
+    if not after:
+        return False
+    _, name, params = min(after, key=lambda found: found[0])
+    return "nccl" in name.rpartition(".")[2].lower() or any("nccl" in p[0].lower() for p in params)
 
 
 _TOLD_BY = {"transformers": "TRANSFORMERS_TEST_DEVICE", "diffusers": "DIFFUSERS_TEST_DEVICE"}
