@@ -43,6 +43,10 @@ _step: Callable[[tuple[str, int, str]], Related] = partial(tuple.__new__, Relate
 """Made without a step of Python each: there are millions."""
 
 
+STATIC = ("ref", "builtins.staticmethod")
+"""The decorator of a method that is not given the object."""
+
+
 class Resolver:
     """Follows values over the files of a tree."""
 
@@ -339,11 +343,14 @@ class Resolver:
         return self._given(call[2], call[3], param[2], self.position(function, param[2]))
 
     @staticmethod
-    def position(function: Function, name: str) -> int:
-        """Where a call may pass a parameter without naming it; -1: nowhere."""
+    def positional(function: Function) -> list[str]:
+        """The parameters that a call may pass without naming them, without the object."""
         names = [p[0] for p in function.params if p[3] == "pos"]
-        if function.owner and names:
-            names = names[1:]
+        return names[1:] if function.owner and STATIC not in function.decorators else names
+
+    def position(self, function: Function, name: str) -> int:
+        """Where among these a parameter is; -1: nowhere."""
+        names = self.positional(function)
         return names.index(name) if name in names else -1
 
     @staticmethod

@@ -266,9 +266,7 @@ def _argument(func: Value, key: Any, view: ModuleView) -> tuple[Confidence, str]
         return Confidence.POSSIBLE, "given to a call"
     target = view.resolver.callee(view.summary, func)
     if target is not None and isinstance(key, int):
-        params = [p[0] for p in target[1].params if p[3] == "pos"]
-        if target[1].owner and params:
-            params = params[1:]
+        params = view.resolver.positional(target[1])
         if key < len(params):
             sure = Confidence.CERTAIN if DEVICE_WORD.search(params[key]) else Confidence.POSSIBLE
             return sure, f"parameter {params[key]} of {last}"
