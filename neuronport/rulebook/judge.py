@@ -47,8 +47,13 @@ _COSTLY = frozenset(
 """What costs time where it runs every step: a test runs once, and mostly on the CPU; and what is a
 test's subject."""
 
+_NUMBER_OF = "api/torch.Tensor.get_device"
 _MODULE_MOVES = "api/torch.nn.Module.cuda"
+_BUILDS = ", so the sources for CUDA are not built, and the extension has no part for Neuron"
 _RIGHT = ", which is right here: what is asked, or done, with it only CUDA has"
+_TYPES = frozenset(("annotation", "isinstance"))
+"""Roles of names that stand for a type only."""
+_TYPED = re.compile(r"torch\.cuda(\.sparse)?\.\w+Tensor$")
 _REPLACES = frozenset(("store", "del"))
 _SETTINGS = re.compile(r"\.(backends|_?config|settings|options|flags)(\.|$)")
 """In a dotted name: to assign it is what it is there for."""
@@ -229,7 +234,14 @@ class Judge:
             instead = "nothing: what seeds PyTorch beside it is enough"
         elif match.imported:
             override = Verdict.LOCKS_IN
-        elif event.role == "annotation":
+        elif event.role == "isinstance" and _TYPED.match(match.name):
+            stops = decided.is_asserted(event, view)
+            override = Verdict.BREAKS if stops else Verdict.DIVERGES
+            message = f"isinstance with {match.name} is False for every tensor that is not on CUDA"
+            if stops:
+                message += ", and the program stops here"
+            instead = "x.is_floating_point(), x.dtype == …, or x.device.type for what is asked here"
+        elif event.role in _TYPES:
             override = Verdict.BENIGN
             message = f"{match.name} is named as a type only; its uses are judged where they stand"
         elif (
@@ -247,6 +259,9 @@ class Judge:
                 f"{match.name}: {spec.answer} on Neuron, so that this lets Neuron's tensors pass "
                 "as it does the CPU's"
             )
+        elif spec.id == _NUMBER_OF and decided.compares_numbers(event, view):
+            sure = Confidence.POSSIBLE
+            message = f"{match.name}: both sides are numbers alike, on Neuron as on CUDA"
         elif spec.id == _MODULE_MOVES and (bare := places.holds_nothing(event.value, view)):
             override = Verdict.LOCKS_IN
             message = f"{match.name}: {bare} holds neither parameters nor buffers: nothing is moved"
@@ -269,6 +284,11 @@ class Judge:
                 instead = "nothing: what seeds PyTorch beside it is enough"
             elif override is Verdict.LOCKS_IN and message.endswith(_RIGHT):
                 instead = "leave it: what it asks for, or sets, is CUDA's own"
+            elif message.endswith(_BUILDS):
+                instead = (
+                    "keep it for the GPU build; on Neuron what the kernels compute takes PyTorch "
+                    "operators or an NKI kernel"
+                )
             elif override is None and message.endswith(_ANYWHERE):
                 sure = weakest(sure, Confidence.LIKELY)  # what becomes of the answer is not seen
         if spec.seldom is not Confidence.CERTAIN and not _again(event, view):
@@ -282,7 +302,7 @@ class Judge:
             role,
             skipped,
             guard,
-            match.imported or event.role == "annotation",
+            match.imported or (event.role in _TYPES and override is Verdict.BENIGN),
             match.excused,
             unreached,
             match.member,
@@ -337,6 +357,11 @@ class Judge:
         )
         if guard is not None and role is Role.TEST and decided.is_aside(guard, view):
             nowhere = True
+        if guard is not None and decided.asks_tensor(guard.test, view):
+            # What comes in on Neuron goes the other way, and may do so on the chip.
+            sure = weakest(hit.confidence, Confidence.LIKELY)
+            verdict = hit.verdict or (Verdict.LOCKS_IN if self._on_host(spec) else None)
+            hit = replace(hit, verdict=verdict, confidence=sure)
         if not skipped and self._raises(spec, hit) and view.on_request(event):
             hit = replace(hit, confidence=weakest(hit.confidence, Confidence.LIKELY))
         if view.of_other_vendor(guard, unreached):
@@ -368,8 +393,17 @@ class Judge:
                 *_guard_step(guard, view),
                 *((unreached,) if unreached is not None else ()),
             ),
-            fix=None if placed and guard is not None and guard.kind == "ifexp" else spec.fix,
+            fix=None
+            if event.role == "isinstance"
+            or (placed and guard is not None and guard.kind == "ifexp")
+            else spec.fix,
             snippet=snippet(lines, hit.span.line),
+        )
+
+    def _on_host(self, spec: Spec) -> bool:
+        """Whether a rule says of what is skipped on Neuron that the program runs on the host."""
+        return any(
+            spec.verdict(target, skipped=True) is Verdict.FALLS_BACK for target in self.targets
         )
 
     def _raises(self, spec: Spec, hit: Hit) -> bool:
@@ -530,7 +564,7 @@ def _ceiling(spec: Spec, role: Role) -> Confidence:
 
 def _fitting(match: Matched, event: Event, view: ModuleView) -> str:
     """What fits the place, where the row's replacement speaks of several uses; empty: that does."""
-    if match.imported or event.role == "annotation":
+    if match.imported or event.role in _TYPES:
         return ""
     texts = match.spec.replacement
     if match.name.startswith("torch.backends."):
@@ -618,6 +652,8 @@ def _answered(
         return Verdict.LOCKS_IN, f"{says}: where CUDA is asked for, the program ends here"
     if decides is Decided.EMPTIES:
         return Verdict.BREAKS, f"{says}, so the loop over it does nothing, and nothing fails"
+    if decides is Decided.BUILDS:
+        return Verdict.LOCKS_IN, f"{says}{_BUILDS}"
     if decides is Decided.CUDAS_OWN:
         return Verdict.LOCKS_IN, f"{says}{_RIGHT}"
     if decides is Decided.HANDED:

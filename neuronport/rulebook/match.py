@@ -120,7 +120,7 @@ def _uses(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
     if last[:2] == "__" and last[-2:] == "__":
         return  # what Python keeps of every module
     for spec in candidates(dotted, book):
-        if spec.on == "call" and not called:
+        if spec.on == "call" and not called and (spec.when or event.role != "base"):
             continue
         if not spec.when:
             plain.append(spec)

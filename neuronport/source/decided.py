@@ -63,6 +63,13 @@ _SAYING = re.compile(
 _KERNELS = re.compile(r"^(?!torch\.)(.*\.)?(_C|_ext|_cuda|\w+_cuda|\w+_cuda_ext|triton|cupy)\.\w+$")
 """Dotted names of functions compiled for CUDA."""
 _DTYPES = re.compile(r"dtype|^torch\.(b?float|half|double|int|long|uint|bool|complex)")
+_EXTENSIONS = re.compile(r"^torch\.utils\.(ffi|cpp_extension)(\.|$)")
+_OF_A_BUILD = re.compile(
+    r"sources?|headers?|defines?|macros|cuda|ext(ension)?(_|s?$)|flags|_args|includ|librar|^libs?$"
+    r"|cmdclass|objects?$|nvcc|files?$",
+    re.I,
+)
+"""Names of what an extension is built of."""
 _OF_NUMBERS = frozenset(("builtins.range", "builtins.list", "builtins.int", "builtins.tuple"))
 _DIVISIONS = ("%", "//", "/")
 _MAX_DEPTH = 8
@@ -85,6 +92,8 @@ class Decided(StrEnum):
     """Whether something else happens: a setting, a message, a kernel of CUDA's."""
     CUDAS_OWN = "cuda's own"
     """Whether something is asked, or set, that only CUDA has: no is the right answer elsewhere."""
+    BUILDS = "builds"
+    """Which sources of an extension are built."""
     MARKS = "marks"
     """Whether a test is skipped."""
     HANDED = "handed"
@@ -117,6 +126,8 @@ def of_question(event: Event, view: ModuleView) -> Decided:
         return Decided.MARKS
     if decides is Decided.DEVICE and _is_listed(event, view, ours):
         return Decided.LISTS
+    if decides in (Decided.DEVICE, Decided.SKIPS, Decided.SAYS) and _builds(event, view, ours):
+        return Decided.BUILDS
     if decides in (Decided.DEVICE, Decided.SKIPS) and _asks_for_cudas_own(event, view, ours):
         return Decided.CUDAS_OWN
     if decides in (Decided.DEVICE, Decided.SKIPS) and _does_cudas_own(event, view, ours):
@@ -229,6 +240,88 @@ def _does_cudas_own(event: Event, view: ModuleView, ours: Any) -> bool:
             for callee, _args, _kwargs, _line, _loops, guards in calls
             if not found.isdisjoint(guards)
         )
+    )
+
+
+def _builds(event: Event, view: ModuleView, ours: Any) -> bool:
+    """Whether a build only collects there what it is made of: ``sources += [...]; with_cuda = True``."""
+    facts = view.facts
+    if not any(e.kind == "import" and _EXTENSIONS.search(e.name) for e in facts.events):
+        return False
+    found = {
+        i
+        for n in range(event.span.line, event.span.line - _MAX_LINES, -1)
+        for i in view.guards_at.get(n, ())
+        if facts.guards[i].kind == "if" and ours(facts.guards[i].test)
+    }
+    kept = [d.name for d in facts.definitions if not found.isdisjoint(d.guards)]
+    return (
+        bool(kept)
+        and all(map(_OF_A_BUILD.search, kept))
+        and not any(
+            other.kind == "method" and other.name in _MOVES
+            for other in facts.events
+            if not found.isdisjoint(facts.contexts[other.ctx].guards)
+        )
+    )
+
+
+def asks_tensor(test: Value, view: ModuleView) -> bool:
+    """Whether a test asks where a tensor is that it was given: ``x.is_cuda``, ``x.device.type ==
+    "cuda"``."""
+    if test is None:
+        return False
+    if test[0] == "not":
+        return asks_tensor(test[1], view)
+    if test[0] == "bool":
+        return any(asks_tensor(part, view) for part in test[2])
+    if test[0] == "attr":
+        return bool(test[2] == "is_cuda")
+    if test[0] != "cmp" or test[2] not in ("==", "!="):
+        return False
+    asked = test[1]
+    if asked is None or asked[0] != "attr" or test[3] is None or test[3][0] != "const":
+        return False
+    if asked[2] == "type":
+        asked = asked[1]
+        return asked is not None and asked[0] == "attr" and asked[2] == "device"
+    return asked[2] == "device" and view.kind(asked[1]).kind == "tensor"
+
+
+def compares_numbers(event: Event, view: ModuleView) -> bool:
+    """Whether what a method answers of one is compared with what it answers of another:
+    ``a.get_device() == b.get_device()``."""
+    tests = (test.value for test in view.tests.get(event.at[0], ()))
+    guards = (view.facts.guards[i].test for i in view.guards_at.get(event.at[0], ()))
+    return any(_pairs(test, event.name) for test in (*tests, *guards))
+
+
+def _pairs(test: Value, name: str, depth: int = 0) -> bool:
+    if test is None or depth > _MAX_DEPTH:
+        return False
+    if test[0] == "cmp":
+        return all(
+            side is not None
+            and side[0] == "call"
+            and side[1] is not None
+            and side[1][0] == "attr"
+            and side[1][2] == name
+            for side in (test[1], test[3])
+        )
+    if test[0] == "not":
+        return _pairs(test[1], name, depth + 1)
+    return test[0] == "bool" and any(_pairs(part, name, depth + 1) for part in test[2])
+
+
+def is_asserted(event: Event, view: ModuleView) -> bool:
+    """Whether the program ends where a name that a type is compared with does not fit."""
+    name = ("ref", event.name)
+    return any(
+        part is not None and part[0] == "call" and _holds(part, name, 0)
+        for line in range(event.at[0], event.at[0] - _MAX_LINES, -1)
+        for test in view.tests.get(line, ())
+        if test.name == "assert" and test.at[2] >= event.at[0] and test.value is not None
+        for part in (test.value[2] if test.value[:2] == ("bool", "and") else (test.value,))
     )
 
 

@@ -39,6 +39,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return  # a list of devices: cuda-device-list
     op, other = role[1:]
     confidence = Confidence.CERTAIN if _strings.is_device(other, view) else Confidence.POSSIBLE
+    if op == "==" and view.is_test and _is_expected(event, view):
+        confidence = Confidence.POSSIBLE
     text, name = repr(event.name.strip()), view.text(other)
     if op in ("in", "not in"):
         question = f"asks whether {text} is {op} {name}"
@@ -50,6 +52,17 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         question,
         confidence,
         replacement=_there_already(event, other, view) or _NOT_THERE if other_way else "",
+    )
+
+
+def _is_expected(event: Event, view: ModuleView) -> bool:
+    """Whether a test asserts that a device is what it expects: nothing is chosen by it."""
+    return any(
+        test.name == "assert"
+        and test.at[:2] <= event.at[:2] <= test.at[2:]
+        and test.value is not None
+        and test.value[:1] == ("cmp",)
+        for test in view.tests.get(event.at[0], ())
     )
 
 

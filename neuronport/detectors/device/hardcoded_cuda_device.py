@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings
@@ -33,6 +34,9 @@ _SWITCHED_OFF = frozenset(
 """Nothing is placed and nothing raises: without CUDA they do nothing, as their own rows say."""
 
 
+_MOVES = frozenset(("to", "cuda"))
+
+
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if not _strings.DEVICE.search(event.name):
         return
@@ -53,6 +57,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         # Who reads the table is not seen; in a test it may be skipped there, or ask first.
         asks = view.is_test and _asks(view)
         confidence = weakest(confidence, Confidence.POSSIBLE if asks else Confidence.LIKELY)
+    if confidence is not Confidence.POSSIBLE and role[0] == "arg" and _is_held(role, event, view):
+        confidence = Confidence.POSSIBLE
     guard = view.skipping_guard(event)
     verdict = None
     moved = holds_nothing(role[1], view) if role[:1] == ("method",) and role[2] == "to" else ""
@@ -70,6 +76,20 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             # Another device goes the other way, and stays what it is; a checkpoint is read there.
             verdict = Verdict.LOCKS_IN
     yield Hit(event.span, f"the device is {event.name.strip()!r}, {where}", confidence, verdict)
+
+
+def _is_held(role: Any, event: Event, view: ModuleView) -> bool:
+    """Whether a test only keeps a device as what an option or a configuration says: nothing of
+    PyTorch is made where it does."""
+    if not view.is_test or view.name(role[1]).startswith("torch."):
+        return False
+    scope = view.ctx(event).scope
+    return not any(
+        (other.kind == "use" and other.role == "call" and other.name.startswith("torch."))
+        or (other.kind == "method" and other.name in _MOVES)
+        for other in view.facts.events
+        if view.ctx(other).scope == scope
+    )
 
 
 def _asks(view: ModuleView) -> bool:

@@ -17,6 +17,12 @@ _RANK = re.compile(
     r"^(local_?|global_?|world_?)?rank$|^gpu(_?(id|idx|index|num|no|rank))?$|^(cuda|device)_?(id|idx|index)$",
     re.I,
 )
+_NUMBER_OF = re.compile(
+    r"^(n|num|n_?um|nr|no|number|count|total)?_?(of_)?_?(local_)?(gpus?|devices?|cuda\w*)(_?(count|num|per_node))?(\(\))?$"
+    r"|device_count\(\)$|^len\(.*(gpu|device).*\)$|^\d+$",
+    re.I,
+)
+"""How many devices there are."""
 ONLY = {"use": ("device",), "method": ("to",), "callkw": ()}
 WITH = KEYWORDS
 
@@ -71,6 +77,19 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
                 return
 
 
+def _counts(value: Value, view: ModuleView) -> bool:
+    """``i % torch.cuda.device_count()``, ``rank % num_gpus``: a remainder, and no text that is filled
+    in."""
+    if value is None or value[0] != "bin" or value[1] not in ("%", "//"):
+        return False
+    left, right = value[2], value[3]
+    if left is None or left[0] == "fstr" or (left[0] == "const" and isinstance(left[1], str)):
+        return False
+    if right is None or right[0] in ("tuple", "dict"):
+        return False
+    return bool(_NUMBER_OF.search(view.text(right))) and not any(view.strings(left))
+
+
 def _number(value: Value, view: ModuleView) -> Confidence | None:
     """How surely a value is a device number."""
     if value is None:
@@ -108,6 +127,8 @@ def _number(value: Value, view: ModuleView) -> Confidence | None:
                     return Confidence.CERTAIN
                 if inner[1] == ("ref", "builtins.int"):
                     return Confidence.LIKELY if _RANK.search(name) else None
+    elif value[0] == "bin":
+        return Confidence.LIKELY if _counts(value, view) else None
     elif value[0] == "call" and value[1] is not None:
         if value[1] in (
             ("ref", "torch.distributed.get_rank"),

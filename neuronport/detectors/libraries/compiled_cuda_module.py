@@ -12,7 +12,7 @@ from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
 EVENTS = ("import", "use")
-MODULES = r"(?:^|\.)(?:_C\w*|_ext|_kernels?|_cuda|\w*_cuda\w*)\.\w+$"
+MODULES = r"(?:^|\.)(?:_C\w*|_ext|_kernels?|_cuda|\w*_cuda\w*|_ext\.\w+)\.\w+$"
 _CUDA = re.compile(r"(^|_)cuda(_ext|_kernels?|_ops|_lib)?$|_cuda_ext$|_cuda(_C)?$")
 _EXTENSION = re.compile(r"^_(C|ext|cuda|kernels?)$|^_C_\w+$")
 _ASKS = re.compile(
@@ -59,8 +59,23 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     owner, _, function = name.rpartition(".")
     part = owner.rpartition(".")[2]
     sure = _sure(owner, part, view)
+    if sure is None and function.endswith("_cuda") and _built(owner, function, view):
+        yield Hit(
+            event.span,
+            f"{part}.{function} is compiled for CUDA by its name, in what is built into _ext",
+            Confidence.LIKELY,
+        )
     if sure is not None:
         yield Hit(event.span, f"{part}.{function} is of {_what(part)}", sure)
+
+
+def _built(owner: str, function: str, view: ModuleView) -> bool:
+    """Whether a module is one that is built: in a package ``_ext``, and without the function in a
+    source of the tree."""
+    if owner.split(".")[-2:-1] != ["_ext"] or not view.imports("torch"):
+        return False
+    module = view.index.module(owner)
+    return module is None or function not in module.exports
 
 
 def _what(part: str) -> str:

@@ -101,6 +101,7 @@ _SWITCHES: Final[dict[Value, Value]] = {
 }
 """What an option is that is not given."""
 _TYPE: Final[tuple[Any, ...]] = ("annotation",)
+_TYPE_USES: Final = frozenset(("annotation", "isinstance"))
 _NONE: Final[frozenset[str]] = frozenset()
 _LOCATION: Final[tuple[Any, ...]] = ("arg", ("ref", "torch.load"), "map_location")
 """As what stands in the call has it."""
@@ -1110,11 +1111,11 @@ class _Reader:
                 value is not None
                 and value[0] == "ref"
                 # ``x: int`` is everywhere, and says nothing to any rule.
-                and (usage != "annotation" or value[1][:9] != "builtins.")
+                and (usage not in _TYPE_USES or value[1][:9] != "builtins.")
                 and self.wanted(value[1])
             ):
                 self.emit(_event("use", self.span(node), self.ctx(), value[1], role=usage))
-            elif value is not None and value[0] == "tried" and usage != "annotation":
+            elif value is not None and value[0] == "tried" and usage not in _TYPE_USES:
                 self.tried(node, value, usage)
             return value
         if cls is _CONSTANT:
@@ -1136,13 +1137,13 @@ class _Reader:
             value = self.attribute_(node, usage)
         elif cls is _CALL:
             value = self.call(node, usage)
-        elif usage == "annotation" and cls is _SUBSCRIPT:
+        elif cls is _SUBSCRIPT and usage in _TYPE_USES:
             self.role = _TYPE
             value = ("item", self.expr(node.value, usage), self.expr(node.slice, usage))
-        elif usage == "annotation" and cls is _TUPLE:
+        elif cls is _TUPLE and usage in _TYPE_USES:
             self.role = _TYPE
             value = ("tuple", tuple(self.expr(e, usage) for e in node.elts[:_MAX_ITEMS]))
-        elif usage == "annotation" and cls is _BINOP:
+        elif cls is _BINOP and usage in _TYPE_USES:
             op = _OPS.get(node.op.__class__, "?")
             value = ("bin", op, self.expr(node.left, usage), self.expr(node.right, usage))
         else:
@@ -1262,7 +1263,7 @@ class _Reader:
         for i, arg in enumerate(node.args):
             if typed and i:
                 self.role = _OTHER
-                args.append(self.expr(arg, "annotation"))
+                args.append(self.expr(arg, "isinstance"))
                 continue
             if asked:
                 self.role = outer_role
