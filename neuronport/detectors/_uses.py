@@ -128,6 +128,9 @@ class _Uses:
             function = next(found, None)
         for value in function.returns if function is not None else ():
             self._walk(value, RETURNED, 0)
+        # The view keeps this: what knows it in turn would outlive the file.
+        del self.view
+        self._walked.clear()
 
     def _walk(self, value: Value, role: str, depth: int) -> None:
         if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:

@@ -66,6 +66,16 @@ def constructed(dotted: str) -> str:
     return UNKNOWN
 
 
+_SEVERAL = frozenset(("var", "varkw"))
+
+
+def _several(known: Known) -> Known:
+    """What ``*args`` holds, each of which is of a kind."""
+    return (
+        Known("batch", known.derived) if known.kind in ("tensor", "batch") else Known("other", True)
+    )
+
+
 class Kinds:
     """Tells what values are; one per resolver, with its memory."""
 
@@ -245,12 +255,22 @@ class Kinds:
     def _written(self, module: Summary, value: Any, depth: int) -> Known:
         """The kind that the annotation of a parameter says."""
         function = module.functions.get(value[1])
-        for name, _default, annotation, _kind in function.params if function is not None else ():
+        for name, _default, annotation, kind in function.params if function is not None else ():
             if name == value[2]:
-                return self._annotation(module, annotation, depth + 1)
+                known = self._annotation(module, annotation, depth + 1)
+                return _several(known) if kind in _SEVERAL and known.kind != UNKNOWN else known
         return _NOT_KNOWN
 
     def _param(self, module: Summary, value: Any, depth: int) -> Known:
+        known = self._one_param(module, value, depth)
+        function = module.functions.get(value[1])
+        if function is not None and any(
+            p[0] == value[2] and p[3] in _SEVERAL for p in function.params
+        ):
+            return _several(known)
+        return known
+
+    def _one_param(self, module: Summary, value: Any, depth: int) -> Known:
         function = module.functions.get(value[1])
         name = value[2]
         if function is not None:

@@ -30,7 +30,7 @@ def trap(folder: Path) -> Path:
     marker = folder / MARKER
     program = (
         f"open({str(marker)!r}, 'w').write(__name__)\n"
-        "import flash_attn\nraise SystemExit('it ran')\n"
+        "import causal_conv1d\nraise SystemExit('it ran')\n"
     )
     tree = folder / "tree"
     for name in (

@@ -34,3 +34,23 @@ def test_a_generator_of_numpys_is_no_tensor(tmp_path):
     code = "import numpy as np\n\ndef draw(state, out):\n    out[...] = state.multinomial(10, np.ones(6))\n"
     part = judge_files(tmp_path, {"case.py": code})
     assert not part.findings
+
+
+@pytest.mark.parametrize(
+    ("signature", "lines"),
+    [
+        ("*tensors", [9]),
+        ("*tensors: torch.Tensor", [9]),
+        ("**tensors", [9]),
+        ("tensors", [9]),
+    ],
+)
+def test_several_tensors_are_no_tensor(tmp_path, signature, lines):
+    code = (
+        "import torch\nfrom torch import nn\n\nclass Net(nn.Module):\n"
+        f"    def forward(self, {signature}):\n        n = 1\n"
+        "        if not tensors:\n            return n\n        if tensors[0].sum() > 0:\n"
+        "            n = tensors[0].abs()\n        return n\n"
+    )
+    part = judge_files(tmp_path, {"net.py": code})
+    assert [f.location.line for f in part.findings if f.rule == "tensor-branch"] == lines

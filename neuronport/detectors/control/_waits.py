@@ -38,6 +38,8 @@ def tensor(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
     if tag == "bin":
         return _surest(tensor(view, side, depth + 1) for side in value[2:])
     if tag in ("neg", "invert", "item"):
+        if tag == "item" and _is_several(view, value[1]):
+            return LIKELY
         return tensor(view, value[1], depth + 1)
     known = view.kind(value)
     if known.kind != "tensor" or on_host(view, value):
@@ -77,6 +79,16 @@ def _is_key(view: ModuleView, value: Value) -> bool:
 
 def _plain(value: Value) -> bool:
     return value is not None and value[0] in ("param", "v", "item")
+
+
+def _is_several(view: ModuleView, value: Value) -> bool:
+    """Whether a parameter holds several tensors of a device: ``*args``, a batch."""
+    return (
+        value is not None
+        and value[0] == "param"
+        and view.kind(value).kind == "batch"
+        and not on_host(view, value)
+    )
 
 
 def _surest(found: Iterator[Confidence | None]) -> Confidence | None:
@@ -138,7 +150,7 @@ def by_test(event: Event, view: ModuleView) -> str:
     """What to write in place of a test of a tensor, by what the test decides."""
     if _BROKEN.search(view.text(event.value)):
         return f"{_CHECKED}; what only replaces NaN (torch.nan_to_num) needs no test"
-    kind = view.once("tests by what they decide", lambda: _Tests(view)).kind(event)
+    kind = view.once("tests by what they decide", lambda: _Tests(view)).kind(event, view)
     if kind == "check":
         return _CHECKED
     if kind == "ends":
@@ -164,15 +176,14 @@ class _Tests:
         self._raising = {g.line for g in facts.guards if g.kind == "raise"}
         self._leaving = {g.line for g in facts.guards if g.kind == "early"}
         self._whiles = [e.at for e in facts.events if e.kind == "test" and e.name == "while"]
-        self._view = view
 
-    def kind(self, event: Event) -> str:
+    def kind(self, event: Event, view: ModuleView) -> str:
         line = event.at[0]
         if line in self._raising or any(map(partial(_within, event.at), self._asserts)):
             return "check"
         if any(map(partial(_within, event.at), self._whiles)):
             return "ends"
-        if line in self._leaving and self._view.ctx(event).loops and event.name != "ifexp":
+        if line in self._leaving and view.ctx(event).loops and event.name != "ifexp":
             return "ends"
         return "branch"
 
