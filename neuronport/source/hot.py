@@ -7,7 +7,7 @@ import re
 from functools import cache
 
 from neuronport.findings import Role
-from neuronport.readers.python.facts import MODULE_BODY, Loop, ModuleFacts
+from neuronport.readers.python.facts import MODULE_BODY, Guard, Loop, ModuleFacts
 from neuronport.source.index import Call, TreeIndex
 from neuronport.source.kinds import Kinds, table
 from neuronport.source.once import by_name
@@ -48,6 +48,8 @@ _SEVERAL = re.compile(r"^_?(\w*(optimi[sz]er|optim|scaler|scheduler)s|opts|\w*pa
 """What holds the optimizers of a program, or the groups of one of them."""
 _WHOLE = frozenset(("main", "run", "train", "fit"))
 """What functions are called that hold a whole training: what stands outside of its loops runs once."""
+_ON_IN_TRAINING = re.compile(r"train|loss|grad|sampl|generat|infer|cache|target|label", re.I)
+"""What switches are called that are on for all of a training or a generation, whatever the default."""
 _GENERATING = re.compile(
     r"generat|sampl|decod|denois|beam_search|greedy|infer|predict|rollout|evaluat|validat", re.I
 )
@@ -236,7 +238,39 @@ class Hot:
     def _first(self, call: Call) -> bool:
         """Whether a call is made the first time only, as far as its conditions say so."""
         caller = self.index.module(call.module) if call.guards else None
-        return caller is not None and any(by_name(caller.guards[i]) for i in call.guards)
+        return caller is not None and any(
+            by_name(caller.guards[i]) or self._off(caller, call.caller, caller.guards[i])
+            for i in call.guards
+        )
+
+    def _off(self, module: Summary, caller: str, guard: Guard) -> bool:
+        """Whether a condition is a parameter that is off by default and that nobody in the tree turns
+        on, as far as is known who calls: ``if reverse: return self.reverse(x)``."""
+        test, on = guard.test, guard.polarity
+        if test is not None and test[0] == "not":
+            test, on = test[1], not on
+        if (
+            test is None
+            or test[0] != "param"
+            or not on
+            or guard.kind not in ("if", "ifexp", "bool")
+        ):
+            return False
+        if test[1] != caller or _ON_IN_TRAINING.search(test[2]):
+            return False
+        function = module.functions.get(caller)
+        names = [param[0] for param in function.params] if function is not None else []
+        if function is None or test[2] not in names:
+            return False
+        at = names.index(test[2])
+        if function.params[at][1] != ("const", False):
+            return False
+        at -= names[0] in ("self", "cls")
+        return not any(
+            value != ("const", False)
+            for call in self.index.callers(caller)
+            for value in (*call.args[at : at + 1], *(v for k, v in call.kwargs if k == test[2]))
+        )
 
     def _is_root(self, dotted: str) -> str:
         owner, _, name = dotted.rpartition(".")

@@ -168,6 +168,10 @@ class Kinds:
         if tag == "item":
             base = self._of(atom.module, value[1], depth + 1)
             if base.kind in ("tensor", "array", "string"):
+                if not base.derived and keeps_place(value[2]):
+                    return (
+                        _NOT_KNOWN  # what is passed is a mapping, with a number of the host in it
+                    )
                 return base
             if base.kind == "batch":
                 return Known("tensor", False)
@@ -343,6 +347,18 @@ class Kinds:
         return _NOT_KNOWN
 
 
+def key_of(index: Value) -> str:
+    """The string that something is looked up by; empty: it is no literal string."""
+    literal = index is not None and index[0] == "const" and isinstance(index[1], str)
+    return str(index[1]) if index is not None and literal else ""
+
+
+def keeps_place(index: Value) -> bool:
+    """Whether what is looked up is by its key a place or a length: ``cache["offset"]``."""
+    return bool(_PLACE.search(key_of(index)))
+
+
+_PLACE = re.compile(r"(^|_)(offset|step|pos|position|seq_?len(gth)?|length|index|idx)$", re.I)
 _ASKING = re.compile(r"(is|are|has|can|get_num)_(?!close$)|\w+_enabled$")
 """Functions of PyTorch that answer yes or no: ``torch.are_deterministic_algorithms_enabled``."""
 _NO_TENSOR = re.compile(

@@ -106,15 +106,16 @@ class Summary:
         for caller, called in calls.items():
             begins = self._begins(caller) if left else 0
             for callee, args, kwargs, line, loops, guards in called:
-                name = "" if self._is_held(callee) else _callee_name(callee, self)
-                if name:
+                found = () if self._is_held(callee) else _callee_names(callee, self)
+                if found:
                     hot = min((hot_loops[i] for i in loops if i in hot_loops), default="")
                     if any(_is_periodic(self.guards[i].test) for i in guards) or (
                         begins and any(begins < i < line for i in left)
                     ):
                         hot += "?"
                     row = (caller.partition("#")[0], args, kwargs, line, hot, guards)
-                    names.setdefault(name, []).append(len(rows))
+                    for name in found:
+                        names.setdefault(name, []).append(len(rows))
                     # Version 2: the same bytes for the same, so that they may be compared.
                     rows.append(marshal.dumps(row, 2))
         return marshal.dumps((self.path, names, marshal.dumps(rows))) if rows else b""
@@ -189,20 +190,20 @@ def _is_periodic(test: Value, depth: int = 0) -> bool:
     return test[0] == "not" and _is_periodic(test[1], depth + 1)
 
 
-def _callee_name(callee: Value, module: Summary) -> str:
-    """The name of a callee as the caller knows it; methods of ``self`` by the class they are in."""
+def _callee_names(callee: Value, module: Summary) -> tuple[str, ...]:
+    """The name of a callee as the caller knows it; methods of ``self`` by the class they are in. One
+    for each star import that can have brought it: at most one of them is in the tree."""
     for _ in range(4):
         if callee is None:
-            return ""
+            return ()
         if callee[0] == "ref":
-            return str(callee[1])
+            return (str(callee[1]),)
         if callee[0] == "attr" and callee[1] is not None and callee[1][0] == "self":
-            return f"{callee[1][1]}.{callee[2]}"
+            return (f"{callee[1][1]}.{callee[2]}",)
         if callee[0] == "v":
             callee = module.definitions[callee[1]][0]
             continue
         if callee[0] == "star":
-            for star in module.stars[:1]:
-                return f"{star}.{callee[1]}"
-        return ""
-    return ""
+            return tuple(f"{star}.{callee[1]}" for star in module.stars)
+        return ()
+    return ()

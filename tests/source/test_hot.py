@@ -147,3 +147,46 @@ class Net(torch.nn.Module):
 )
 def test_what_is_called_the_first_time_only_is_seldom(tmp_path, body, says):
     assert why(tmp_path, STEP.format(body=body)) == says
+
+
+TURNED = """\
+import torch
+
+class Net(torch.nn.Module):
+    def back(self, x):
+        return torch.sort(x)
+
+    def forward(self, x, reverse={default}):
+        if {test}:
+            return self.back(x)
+        return self.other(x)
+
+    def other(self, x):
+        return {elsewhere}
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "test", "elsewhere", "says"),
+    [
+        ("False", "reverse", "x", "called from Net.forward, though not in every step"),
+        ("True", "reverse", "x", "called from Net.forward, forward runs every step"),
+        ("False", "not reverse", "x", "called from Net.forward, forward runs every step"),
+        (
+            "False",
+            "reverse",
+            "self.forward(x, True)",
+            "called from Net.forward, forward runs every step",
+        ),
+        (
+            "False",
+            "reverse",
+            "self.forward(x, reverse=x.flag)",
+            "called from Net.forward, forward runs every step",
+        ),
+    ],
+)
+def test_what_nobody_turns_on_is_seldom(tmp_path, default, test, elsewhere, says):
+    code = TURNED.format(default=default, test=test, elsewhere=elsewhere)
+    assert why(tmp_path, code) == says
+    assert "every step" in why(tmp_path, code.replace("reverse", "compute_loss"))
