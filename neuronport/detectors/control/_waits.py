@@ -12,6 +12,7 @@ from neuronport.findings import CONFIDENCE_ORDER, Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source import places
 from neuronport.source.hot import SELDOM
+from neuronport.source.kinds import keeps_place, key_of
 from neuronport.source.view import ModuleView
 
 CERTAIN, LIKELY, POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
@@ -37,6 +38,11 @@ def tensor(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
         return _surest(tensor(view, side, depth + 1) for side in value[1::2])
     if tag == "bin":
         return _surest(tensor(view, side, depth + 1) for side in value[2:])
+    if tag == "item" and key_of(value[2]):
+        if keeps_place(value[2]):
+            return None
+        sure = tensor(view, value[1], depth + 1)
+        return POSSIBLE if sure is not None and _is_passed(view, value) else sure
     if tag in ("neg", "invert", "item"):
         if tag == "item" and _is_several(view, value[1]):
             return LIKELY
@@ -51,7 +57,9 @@ def tensor(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
         base = tensor(view, value[1][1], depth + 1)
         if base is not None:
             return base
-        return LIKELY if value[1][2] in REDUCING and _plain(value[1][1]) else None
+        if value[1][2] not in REDUCING or not _plain(value[1][1]):
+            return None
+        return POSSIBLE if _is_passed(view, value[1][1]) else LIKELY
     if tag == "attr":
         return POSSIBLE
     for atom in view.follow(value):
@@ -59,9 +67,18 @@ def tensor(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
         if inner is not None and inner[0] == "param":
             if (inner[1], inner[2]) not in view.kinds.tensor_params:
                 return None
-        elif inner is not None and inner[0] == "attr":
+        elif inner is not None and (inner[0] == "attr" or _is_passed(view, inner)):
             return POSSIBLE
     return LIKELY
+
+
+def _is_passed(view: ModuleView, value: Value) -> bool:
+    """Whether it is looked up in a mapping that a function is given: in what is no tensor itself, so
+    that nothing says that what it holds are tensors."""
+    if value is None or value[0] != "item" or not key_of(value[2]):
+        return False
+    base = value[1]
+    return base is not None and base[0] == "param" and view.kind(base).kind != "batch"
 
 
 def _is_key(view: ModuleView, value: Value) -> bool:

@@ -6,12 +6,19 @@ import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.detectors._tensors import on_host, uses_arrays, uses_torch
+from neuronport.detectors._tensors import (
+    call_value,
+    mentions,
+    on_host,
+    same_scope,
+    uses_arrays,
+    uses_torch,
+)
 from neuronport.detectors._uses import RETURNED, SAVED, uses
 from neuronport.detectors.control._environments import steps_environment
 from neuronport.detectors.control._waits import LIKELY, POSSIBLE, SIZED, by_use, reached, tensor
 from neuronport.findings import Confidence, Verdict, weakest
-from neuronport.readers.python.facts import Event, Span
+from neuronport.readers.python.facts import Event, Span, Value
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use", "method")
@@ -89,7 +96,7 @@ def _instead(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
             "the environment is on the host and needs it in every step: step several at once, with "
             "one array for all, and keep what only the model needs on the device"
         )
-    advice = by_use(becomes)
+    advice = by_use(becomes) or _indexes(event, view, becomes)
     if advice:
         return advice
     if _LENGTHS.search(name.removesuffix(".detach()")):
@@ -107,6 +114,11 @@ def _instead(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
                 "batch is the least where it does not fit"
             )
     if _in_inner_loop(event, view):
+        if _decides_round(event, view):
+            return (
+                "what it is added up to decides in the same round: add up on the device (torch.stack) and "
+                "read that once, or compute there what follows from it (torch.clamp, torch.where)"
+            )
         return (
             f"one read for each round of the loop: keep {name} on the device, torch.stack all of them, "
             "and read that once, every N steps"
@@ -115,6 +127,61 @@ def _instead(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
         return f"keep {name} on the device; what the host needs of it, read once for many steps"
     added = "" if name == "it" else f" ({name}.detach())"
     return f"keep {name} on the device{added}, read every N steps"
+
+
+def _indexes(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
+    """What to write where nothing is done with a number but to index by it."""
+    if event.name != "item" or becomes != {"index"}:
+        return ""
+    call = call_value(event)
+    for other in view.facts.events:
+        if other.kind == "item" and other.args and view.ctx(other).scope == view.ctx(event).scope:
+            index = other.args[0]
+            if index is not None and index[0] == "v":
+                index = view.facts.definitions[index[1]].value
+            if index == call and view.kind(other.value).kind not in ("tensor", "unknown"):
+                return ""  # a list of names takes no tensor
+    name = view.text(event.value, whole=True)
+    written = "i" if len(name) > _LONG or "…" in name else name
+    return (
+        f"it only indexes: where that is a tensor, index by the tensor itself (x[{written}], "
+        "x.index_select, torch.gather), which needs no read"
+    )
+
+
+def _decides_round(event: Event, view: ModuleView) -> bool:
+    """Whether what is read in an inner loop is added to something that the loop around it tests."""
+    ctx = view.ctx(event)
+    if len(ctx.loops) < 2:
+        return False
+    line, inner, outer = event.span.line, *(view.facts.loops[i] for i in reversed(ctx.loops[-2:]))
+    target: Value = None
+    for other in view.facts.events:
+        if (
+            other.kind == "augassign"
+            and other.at[0] <= line <= other.at[2]
+            and other.ctx == event.ctx
+        ):
+            target = other.value
+    while target is not None and target[0] == "item":
+        target = target[1]
+    if target is None or target[0] != "v":
+        return False
+    sums = {view.facts.definitions[target[1]].name}
+    made: set[int] = set()
+    for i, definition in same_scope(view, event):
+        if definition.name in sums or mentions(definition.value, made):
+            made.add(i)
+    rounds = (view.facts.loops[i] for i in ctx.loops[:-1])
+    begin, end = outer.line, max(loop.end_line for loop in rounds)
+    return any(
+        other.kind == "test"
+        and begin <= other.at[0] <= end
+        and other.at[0] > inner.end_line
+        and view.ctx(other).scope == ctx.scope
+        and mentions(other.value, made)
+        for other in view.facts.events
+    )
 
 
 def _in_inner_loop(event: Event, view: ModuleView) -> bool:

@@ -1,0 +1,145 @@
+"""What is read of a mapping, of an index, of a sum, and where float64 goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from neuronport.findings import Finding
+from tests.rules.judging import judge_files
+
+
+def found(tmp_path: Path, code: str, rule: str) -> list[Finding]:
+    part = judge_files(tmp_path, {"case.py": code}, ("native", "xla"))
+    return [f for f in part.findings if f.rule == rule]
+
+
+CACHED = """\
+import torch
+class Shift(torch.nn.Module):
+    def forward(self, x, cache=None):
+        if {test}:
+            x = x * 2
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "sure"),
+    [
+        ("cache['offset'] % 4 == 0", []),
+        ("cache['seq_len'] > 3", []),
+        ("cache['scores'].sum() > 3", ["possible"]),
+        ("(x['offset'] * torch.relu(x['y'])).sum() > 3", ["certain"]),
+        ("torch.relu(x)[0] > 3", ["certain"]),
+    ],
+)
+def test_an_item_of_a_mapping_that_is_passed_may_be_of_the_host(
+    tmp_path: Path, test: str, sure: list[str]
+) -> None:
+    tested = found(tmp_path, CACHED.format(test=test), "tensor-branch")
+    assert [f.confidence.value for f in tested] == sure
+
+
+@pytest.mark.parametrize(("key", "sure"), [("offset", []), ("scores", ["possible"])])
+def test_likewise_with_a_name(tmp_path: Path, key: str, sure: list[str]) -> None:
+    code = CACHED.format(test="value % 4 == 0")
+    code = code.replace("        if", f"        value = cache['{key}']\n        if")
+    tested = found(tmp_path, code, "tensor-branch")
+    assert [f.confidence.value for f in tested] == sure
+
+
+def advice(finding: Finding) -> str:
+    return finding.by_target["native@2.33"].replacement
+
+
+@pytest.mark.parametrize(
+    ("use", "indexes"),
+    [
+        ("x[i]", True),
+        ("(x[i], x[i + 1])", False),
+        ("['a', 'b'][i]", False),
+        ("(x[i], i)", False),
+    ],
+)
+def test_what_only_indexes_needs_no_read(tmp_path: Path, use: str, indexes: bool) -> None:
+    code = (
+        "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+        f"        i = torch.multinomial(x, 1).item()\n        names = {use}\n        return names\n"
+    )
+    (read,) = found(tmp_path, code, "host-read")
+    assert advice(read).startswith("it only indexes") is indexes
+
+
+NORM = """\
+import torch
+def train(model, loader, optimizer, clip):
+    for x in loader:
+        model(x).sum().backward()
+        {total} = 0
+        for p in model.parameters():
+            n = p.grad.norm(2)
+            {total} += n.item() ** 2
+        {after}
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("total", "after", "decides"),
+    [
+        ("total", "if total ** 0.5 > clip: clip = 3", True),
+        ("total['a']", "if total['a'] > clip: clip = 3", True),
+        ("total", "clip = clip / total", False),
+        ("total", "if clip: print(total)", False),
+    ],
+)
+def test_what_a_sum_decides_in_its_round_cannot_wait(
+    tmp_path: Path, total: str, after: str, decides: bool
+) -> None:
+    code = NORM.format(total=total, after=after)
+    code = code.replace("for x in loader:\n", "for x in loader:\n        total = {}\n")
+    (read,) = found(tmp_path, code, "host-read")
+    assert ("every N steps" not in advice(read)) is decides
+
+
+SYNCED = """\
+import torch
+import torch.distributed as dist
+def synchronize(count, total, device):
+    t = torch.tensor([count, total], dtype=torch.float64, device=device)
+    {then}
+    return t.tolist()
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "native"),
+    [
+        ("dist.all_reduce(t)", "breaks"),
+        ("dist.barrier()", "diverges"),
+        ("dist.all_reduce(t.float())", "diverges"),
+        ("reduce(t)", "diverges"),
+    ],
+)
+def test_a_collective_that_is_given_float64_fails(tmp_path: Path, then: str, native: str) -> None:
+    (double,) = found(tmp_path, SYNCED.format(then=then), "float64-tensor")
+    said = {name.partition("@")[0]: t.verdict.value for name, t in double.by_target.items()}
+    assert said == {"native": native, "xla": "diverges"}
+    assert ("all_reduce in line 5" in double.message) is (native == "breaks")
+
+
+def test_a_function_of_any_of_several_star_imports_is_called(tmp_path: Path) -> None:
+    train = (
+        "from losses import *\nfrom case import *\ndef train(model, loader, opt):\n"
+        "    for x in loader:\n        pick(model(x)).backward()\n        opt.step()\n"
+    )
+    files = {
+        "losses.py": "def loss(x):\n    return x\n",
+        "case.py": "import torch\ndef pick(x: torch.Tensor):\n    return x.cpu()\n",
+        "train.py": train,
+    }
+    part = judge_files(tmp_path, files, ("native",))
+    (read,) = (f for f in part.findings if f.rule == "host-read")
+    assert "called in the training loop of train.train" in read.message
