@@ -47,6 +47,8 @@ class Hit:
     """How well the place was understood."""
     verdict: Verdict | None = None
     """In place of the rule's verdict on every target it has one for."""
+    verdict_on: tuple[str, ...] = ()
+    """Only on these paths; empty: on all."""
     related: tuple[Related, ...] = ()
     group: str = ""
     replacement: str = ""

@@ -443,6 +443,7 @@ class Judge:
         key = (
             spec.id,
             hit.verdict,
+            hit.verdict_on,
             hit.confidence,
             hit.replacement,
             hit.paths,
@@ -482,14 +483,15 @@ class Judge:
             verdict = spec.verdict(target, skipped=skipped)
             if verdict is None:
                 continue
-            if hit.verdict is not None and not (imported and verdict.is_reference):
-                verdict = hit.verdict
+            own = hit.verdict if target.path in (hit.verdict_on or target.path) else None
+            if own is not None and not (imported and verdict.is_reference):
+                verdict = own
                 if skipped and not verdict.is_reference and verdict is not Verdict.LOCKS_IN:
                     guarded = spec.guarded.get(target.path)
                     verdict = guarded[0].verdict if guarded else Verdict.LOCKS_IN
             understood = weakest(hit.confidence, spec.cap(target))
             untraced = spec.untraced(target) if between and not skipped else None
-            if untraced is not None and hit.verdict is None:
+            if untraced is not None and own is None:
                 verdict = untraced
                 if between == "loop":
                     # Between traced modules tensors lie on the CPU: samplers, pipelines.
@@ -499,7 +501,7 @@ class Judge:
             evidence = spec.evidence_for(target.path)
             sure = self._confidence(spec, understood, evidence, role)
             advice = hit.replacement or spec.replacement.get(target.path, "")
-            if hit.verdict is Verdict.BENIGN:
+            if own is Verdict.BENIGN:
                 advice = ""
             elif member is not None:
                 # The import fails, or does not, as that of the package; what to write is its own.

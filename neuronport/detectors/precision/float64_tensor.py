@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.detectors._tensors import LIKELY, call_value, on_host, placed, torch_call
+from neuronport.detectors._tensors import (
+    LIKELY,
+    call_value,
+    on_host,
+    placed,
+    same_scope,
+    torch_call,
+)
+from neuronport.detectors.distributed._calls import called
 from neuronport.detectors.precision import _dtypes
-from neuronport.readers.python.facts import Event
+from neuronport.findings import Verdict, weakest
+from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 METHODS = _dtypes.METHODS
@@ -36,8 +45,60 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             return
         if view.only(view.argument(event, "device"), "cpu"):
             return
+        sure = placed(event, view, sure)
+        message = f"float64 by {how}: the device computes it in float32"
+        exchange = _exchanged(event, view)
+        if exchange is None:
+            yield Hit(event.span, message, sure)
+            return
+        collective = f"torch.distributed.{exchange.name.rpartition('.')[2]}"
         yield Hit(
             event.span,
-            f"float64 by {how}: the device computes it in float32",
-            placed(event, view, sure),
+            f"{message}, and {collective} in line {exchange.span.line} takes none of it",
+            weakest(sure, LIKELY),
+            verdict=Verdict.BREAKS,
+            verdict_on=("native",),
+            replacement=f"float32 before {collective}: two of them (value and rest) where the digits are "
+            "needed, or the exchange on the host, over gloo",
         )
+
+
+_COLLECTIVES = frozenset(
+    [
+        "all_gather",
+        "all_gather_into_tensor",
+        "all_reduce",
+        "all_to_all_single",
+        "broadcast",
+        "gather",
+        "reduce",
+        "reduce_scatter_tensor",
+        "scatter",
+    ]
+)
+
+
+def _exchanged(event: Event, view: ModuleView) -> Event | None:
+    """The collective that is given what the call at an event makes, in the same function, if any."""
+    made = call_value(event)
+    within = {i for i, d in same_scope(view, event) if d.value == made}
+    for call in view.facts.events:
+        if (
+            call.kind == "use"
+            and call.args
+            and call.name.rpartition(".")[2] in _COLLECTIVES
+            and view.ctx(call).scope == view.ctx(event).scope
+            and called(call, view, *_COLLECTIVES)
+            and any(value == made or _is_one(value, within) for value in call.args)
+        ):
+            return call
+    return None
+
+
+def _is_one(value: Value, within: set[int]) -> bool:
+    """Whether a value is one of some assignments, or can be."""
+    if value is None:
+        return False
+    if value[0] == "any":
+        return any(_is_one(item, within) for item in value[1])
+    return value[0] == "v" and value[1] in within

@@ -30,8 +30,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     name = torch_call(event, view)
     if name in _SIZED:
-        for value in event.args or ():
-            sure = _read_back(view, value)
+        for value in _sizes(name, event, view):
+            sure = _read_back(view, value) or _largest(view, value)
             if sure is not None:
                 yield Hit(
                     event.span,
@@ -78,6 +78,35 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             "repeat_interleave by a tensor: its sum decides the length",
             placed(event, view, CERTAIN if known.derived else LIKELY),
         )
+
+
+def _sizes(name: str, event: Event, view: ModuleView) -> Iterator[Value]:
+    """The arguments of a factory that say how much it makes."""
+    if name == "torch.linspace":
+        yield view.argument(event, "steps", 2)
+        return
+    sizes = (event.args or ())[: 1 if name == "torch.full" else None]
+    for value in (*sizes, *(v for k, v in event.kwargs if k in ("size", "end"))):
+        if value is not None and value[0] in ("tuple", "list"):
+            yield from value[1]
+        else:
+            yield value
+
+
+def _largest(view: ModuleView, value: Value) -> Confidence | None:
+    """Whether a number is the largest element of a tensor, which is read without a word:
+    ``torch.arange(lengths.max())``."""
+    if value is not None and value[0] == "v":
+        value = view.summary.definitions[value[1]].value
+    if value is None or value[0] != "call" or value[1] is None or value[1][0] != "attr":
+        return None
+    base, name = value[1][1:]
+    if name not in _LARGEST or value[2] or value[3]:
+        return None
+    known = view.kind(base)
+    if known.kind != "tensor" or on_host(view, base):
+        return None
+    return LIKELY
 
 
 def _sliced(event: Event, view: ModuleView) -> Iterator[Hit]:
