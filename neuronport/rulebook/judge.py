@@ -372,6 +372,8 @@ class Judge:
         by_target = self._verdicts(spec, hit, role, skipped, imported, nowhere, member, between)
         if not by_target:
             return None
+        if spec.area == "shapes" and view.made_for_xla:
+            by_target = _unsure_on_xla(by_target)
         return Finding(
             rule=spec.id,
             area=spec.area,
@@ -519,6 +521,16 @@ class Judge:
         weak = (kinds and kinds <= WEAK) or spec.rests_on_inference
         cap = Confidence.LIKELY if weak else Confidence.CERTAIN
         return weakest(spec.confidence, understood, cap, _ceiling(spec, role))
+
+
+def _unsure_on_xla(by_target: Mapping[str, TargetVerdict]) -> Mapping[str, TargetVerdict]:
+    """Verdicts of a place that was written for models on that path: who runs them knows of shapes."""
+    return {
+        target: replace(said, confidence=weakest(said.confidence, Confidence.POSSIBLE))
+        if target.startswith("xla")
+        else said
+        for target, said in by_target.items()
+    }
 
 
 def _part(spec: Spec, event: Event, view: ModuleView) -> bool:

@@ -37,6 +37,14 @@ _BARE = re.compile(
     r"CosineSimilarity|PairwiseDistance|(Zero|Reflection|Replication|Constant)Pad[123]d"
 )
 """Modules of PyTorch's without parameters and buffers."""
+_PLACING = frozenset(("to", "cuda", "xpu", "npu", "to_empty", "prepare", "device", "half"))
+_DEVICES = frozenset(("cuda", "xla", "neuron", "auto", "xpu", "gpu"))
+_DEVICE_KEYS = frozenset(("device", "device_map", "map_location", "accelerator"))
+_PLACERS = re.compile(
+    r"Trainer|Accelerator|[Pp]ipeline|[Dd]evice|^torch\.cuda\.|^torch_xla|Parallel"
+)
+_WITHOUT_DEVICES = ("torch", "transformers", "numpy", "builtins")
+"""Packages that leave a model where it was made unless told otherwise."""
 _FILLS = re.compile(r"init(?!ial_|ted)|(normal|uniform|trunc\w*)_$|reset_param|reset_weight", re.I)
 """What functions are called that fill parameters."""
 
@@ -51,6 +59,33 @@ def entry(event: Event, view: ModuleView) -> str:
     if view.index.callers(f"{facts.module}.{scope.qualname}", 1):
         return ""
     return f"in {scope.qualname}, of which no caller was found in the tree"
+
+
+def nothing_placed(event: Event, view: ModuleView) -> bool:
+    """Whether a script runs where PyTorch puts things by itself: in the file nothing is moved, no
+    device is named, and nothing of the tree or of a library that places models has a hand in it."""
+    scope = view.facts.scopes[view.ctx(event).scope]
+    if scope.kind == "function" and (
+        scope.owner
+        or scope.qualname != "main"
+        or any(
+            c.module != view.facts.module for c in view.index.callers(f"{view.facts.module}.main")
+        )
+    ):
+        return False
+    return view.once("nothing placed", lambda: not any(map(_may_place, view.facts.events)))
+
+
+def _may_place(event: Event) -> bool:
+    if event.kind in ("method", "attr"):
+        return event.name in _PLACING
+    if event.kind == "import":
+        return not event.name.startswith(_WITHOUT_DEVICES)
+    if event.kind == "str":
+        return event.name.partition(":")[0] in _DEVICES
+    if any(key is None or key in _DEVICE_KEYS for key, _ in event.kwargs):
+        return True
+    return event.kind == "use" and bool(_PLACERS.search(event.name))
 
 
 def placed_otherwise(event: Event, guard: Guard, view: ModuleView) -> bool:

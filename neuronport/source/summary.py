@@ -174,7 +174,7 @@ they are frozen and thawed."""
 
 def periodic_exits(guards: Iterable[Guard]) -> list[int]:
     """The lines of the tests by which a block is left in all but every so many rounds."""
-    return [g.line for g in guards if g.kind == "early" and _is_periodic(g.test)]
+    return [g.line for g in guards if g.kind in ("early", "next") and _is_periodic(g.test)]
 
 
 def _is_periodic(test: Value, depth: int = 0) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -21,6 +22,12 @@ from neuronport.workspace.roles import role_of_path
 
 _T = TypeVar("_T")
 _MAX_LINES = 8
+_XLA_LIBRARIES = re.compile(
+    r"(optimum\.neuron|transformers_neuronx|neuronx_distributed\w*|torch_neuronx)(\.|$)"
+)
+_TRACES = frozenset(
+    ("torch_neuronx.trace", "torch_neuronx.dynamic_batch", "torch_neuronx.bucket_model_trace")
+)
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
 
 
@@ -152,6 +159,18 @@ class ModuleView:
     def is_test(self) -> bool:
         """Whether the module belongs to the tests of a project."""
         return role_of_path(self.facts.path) is Role.TEST
+
+    @property
+    def made_for_xla(self) -> bool:
+        """Whether the module hands inputs to models that a library of that path runs, which pads or
+        buckets them. Who traces a model himself has to do so too."""
+        return self.once("made for xla", self._find_made_for_xla)
+
+    def _find_made_for_xla(self) -> bool:
+        found = [e.name for e in self.facts.events if e.kind == "import"]
+        return any(map(_XLA_LIBRARIES.match, found)) and not any(
+            e.kind == "use" and e.name in _TRACES for e in self.facts.events
+        )
 
     @property
     def guards_at(self) -> dict[int, list[int]]:

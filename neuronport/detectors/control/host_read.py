@@ -19,6 +19,7 @@ from neuronport.detectors.control._environments import steps_environment
 from neuronport.detectors.control._waits import LIKELY, POSSIBLE, SIZED, by_use, reached, tensor
 from neuronport.findings import Confidence, Verdict, weakest
 from neuronport.readers.python.facts import Event, Span, Value
+from neuronport.source.places import nothing_placed
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use", "method")
@@ -57,6 +58,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if place is None:
         return
     confidence, why = place
+    if confidence is not POSSIBLE and nothing_placed(event, view):
+        confidence = POSSIBLE
     becomes = uses(event, view)
     if _is_result(event, view, becomes):
         confidence = POSSIBLE  # somebody has to read it, once

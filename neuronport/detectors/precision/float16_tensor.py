@@ -17,6 +17,7 @@ KEYWORDS = _dtypes.KEYWORDS
 EVENTS = ("use", "method", "callkw")
 ONLY = {"use": (), "method": frozenset(_dtypes.METHODS), "callkw": ()}
 WITH = _dtypes.KEYWORDS
+_CLASSES = re.compile(r"^(\w+_)?(targets?|labels?|ids|idxs?|ind(ex|ices)|tokens|classes)$", re.I)
 _QUANTIZED = re.compile(
     r"quant|gptq|awq|marlin|exllama|(?:^|[._:])(?:un)?pack|fp8|q4|int[48](?!\d)", re.I
 )
@@ -36,11 +37,26 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
                 Confidence.POSSIBLE,
             )
             continue
+        if event.kind == "method" and _is_whole(event, view):
+            yield Hit(
+                event.span,
+                f"float16 by {how} of {view.text(event.value)}: whole numbers above 2048 are rounded, "
+                "where it holds classes or indices",
+                Confidence.POSSIBLE,
+                replacement="leave classes and indices as they are; what the model gives is cast to fit",
+            )
+            continue
         yield Hit(
             event.span,
             f"float16 by {how}: it runs on Neuron, where bfloat16 has float32's range",
             sure,
         )
+
+
+def _is_whole(event: Event, view: ModuleView) -> bool:
+    """Whether what is cast is called as classes and indices are."""
+    name = view.text(event.value).rpartition(".")[2]
+    return bool(_CLASSES.search(name)) and view.kind(event.value).kind != "module"
 
 
 def _quantizes(event: Event, view: ModuleView) -> bool:

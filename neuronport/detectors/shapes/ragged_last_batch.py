@@ -35,18 +35,21 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     known, literal = view.constant(size)
     if size is None or (known and literal in (None, 1)) or _whole(size):
         return
-    shuffled = view.constant(view.argument(event, "shuffle", 2)) == (True, True)
+    shuffle = view.argument(event, "shuffle", 2)
+    shuffled = view.constant(shuffle) == (True, True)
     dataset = view.argument(event, "dataset", 0)
     source = _NOT_TRAIN.sub("", view.text(dataset))
     if (_OTHER.search(source) and not _TRAIN.search(source)) or _evaluates(dataset, view):
         return
-    in_order = view.constant(view.argument(event, "shuffle", 2)) == (True, False)
+    in_order = view.constant(shuffle) in ((True, False), (True, None))
     if shuffled:
         sure = LIKELY
     elif _TRAIN.search(source):
         sure = POSSIBLE if in_order else LIKELY
     elif _TRAIN.search(view.scope(event).rpartition(".")[2]) and not in_order:
         sure = POSSIBLE
+    elif shuffle is not None and not in_order and _TRAIN.search(view.facts.path):
+        sure = LIKELY  # ``shuffle=not sampler``, in the script that trains
     else:
         return
     yield Hit(

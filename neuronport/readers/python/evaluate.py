@@ -101,6 +101,7 @@ _SWITCHES: Final[dict[Value, Value]] = {
 }
 """What an option is that is not given."""
 _TYPE: Final[tuple[Any, ...]] = ("annotation",)
+_HOW: Final = frozenset(("raise", "next"))
 _TYPE_USES: Final = frozenset(("annotation", "isinstance"))
 _NONE: Final[frozenset[str]] = frozenset()
 _LOCATION: Final[tuple[Any, ...]] = ("arg", ("ref", "torch.load"), "map_location")
@@ -380,7 +381,7 @@ class _Reader:
         self.env = dict(before)
         self.guards = (*guards, self.guard(test, True, node.lineno, "if"))
         ended = self.body(node.body)
-        how = "raise" if self.ended_by == "raise" else "early"
+        how = self.ended_by if self.ended_by in _HOW else "early"
         after_body = self.env
         ended_else = False
         if node.orelse:
@@ -390,7 +391,7 @@ class _Reader:
             after_else = self.env
         else:
             after_else = before
-        how_else = "raise" if self.ended_by == "raise" else "early"
+        how_else = self.ended_by if self.ended_by in _HOW else "early"
         self.guards = guards
         if ended and ended_else:
             self.env = _replace(before, after_else)
@@ -541,7 +542,7 @@ class _Reader:
         return True
 
     def jump(self, node: Any) -> bool:
-        self.ended_by = "jump"
+        self.ended_by = "next" if node.__class__ is ast.Continue else "jump"
         return True
 
     def assert_(self, node: Any) -> bool:

@@ -47,7 +47,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 27
+FACTS_FORM = 28
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -211,8 +211,8 @@ class Guard(NamedTuple):
     polarity: bool
     line: int
     kind: str
-    """if, ifexp, bool, match, except, decorator; ``early``: the test left the block by return,
-    continue or break before; ``raise``: it ended the program or raised before"""
+    """if, ifexp, bool, match, except, decorator; ``early``: the test left the block by return
+    or break before; ``next``: by continue; ``raise``: it ended the program or raised before"""
 
 
 class Loop(NamedTuple):
