@@ -28,7 +28,7 @@ from neuronport.rulebook import words
 from neuronport.rulebook.listeners import Listeners
 from neuronport.rulebook.match import Matched, matches, may_match
 from neuronport.rulebook.model import WEAK, Rulebook, Spec
-from neuronport.source import decided, places, seeds
+from neuronport.source import decided, places, seeds, versions
 from neuronport.source.decided import Decided
 from neuronport.source.hot import SELDOM
 from neuronport.source.index import TreeIndex
@@ -234,6 +234,13 @@ class Judge:
             instead = "nothing: what seeds PyTorch beside it is enough"
         elif match.imported:
             override = Verdict.LOCKS_IN
+        elif spec.id == _CUDA_VERSION and versions.only_said(event, view):
+            message = f"{match.name} is only written down here: None where there is no CUDA"
+            instead = "nothing: None is what it says"
+        elif spec.answer and event.kind == "attr" and _does_nothing(event, lines):
+            override, sure = Verdict.LOCKS_IN, Confidence.POSSIBLE
+            message = f"{match.name}: {spec.answer} on Neuron, and nothing is done where it is True"
+            instead = "leave the test out"
         elif event.role == "isinstance" and _TYPED.match(match.name):
             stops = decided.is_asserted(event, view)
             override = Verdict.BREAKS if stops else Verdict.DIVERGES
@@ -254,6 +261,9 @@ class Judge:
         elif event.kind == "use" and event.role == "load" and view.compared(event):
             override = Verdict.LOCKS_IN
             message = f"{match.name} is compared with: Neuron's is another"
+        elif event.role == "load" and _TYPED.match(match.name) and not _casts(event, view):
+            # What is made of it later is not seen.
+            sure = weakest(sure, Confidence.LIKELY)
         elif spec.answer and event.kind == "attr" and decided.lets_through(event, view):
             message = (
                 f"{match.name}: {spec.answer} on Neuron, so that this lets Neuron's tensors pass "
@@ -370,6 +380,8 @@ class Judge:
             nowhere = True
         between = _between_traces(view.hot(event)) if spec.tells_traces else ""
         by_target = self._verdicts(spec, hit, role, skipped, imported, nowhere, member, between)
+        if by_target and (others := view.asked_besides(event)):
+            by_target = {t: v for t, v in by_target.items() if t.partition("@")[0] not in others}
         if not by_target:
             return None
         if spec.area == "shapes" and view.made_for_xla:
@@ -590,6 +602,8 @@ def _fitting(match: Matched, event: Event, view: ModuleView) -> str:
     return ""
 
 
+_CASTING = frozenset(("type", "to", "set_default_tensor_type"))
+_CUDA_VERSION = "api/torch.version.cuda"
 _DTYPE = re.compile(r"torch\.tensor\(data, dtype=(torch\.\w+)")
 
 
@@ -640,6 +654,28 @@ def _chosen(spec: Spec, event: Event, view: ModuleView) -> str:
         if view.given(event, condition.arg, condition.pos)
     )
     return f"({', '.join(written)})" if written else ""
+
+
+def _does_nothing(event: Event, lines: Sequence[str]) -> bool:
+    """Whether a test holds nothing but ``pass``, and has no other way."""
+    at = event.at[0] - 1
+    test = lines[at] if at < len(lines) else ""
+    if not test.lstrip().startswith("if ") or not test.partition("#")[0].rstrip().endswith(":"):
+        return False
+    after = [line for line in lines[at + 1 : at + 8] if line.strip() and line.strip()[0] != "#"]
+    if not after or after[0].partition("#")[0].strip() != "pass":
+        return False
+    return len(after) < 2 or not after[1].lstrip().startswith(("else:", "elif "))
+
+
+def _casts(event: Event, view: ModuleView) -> bool:
+    """Whether a type is handed to a cast: ``x.type(torch.cuda.FloatTensor)``."""
+    named = ("ref", event.name)
+    return any(
+        call.name.rpartition(".")[2] in _CASTING and named in (call.args or ())
+        for n in range(event.at[0], event.at[0] - 3, -1)
+        for call in view.calls_at.get(n, ())
+    )
 
 
 def _answered(

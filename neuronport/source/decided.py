@@ -128,11 +128,36 @@ def of_question(event: Event, view: ModuleView) -> Decided:
         return Decided.LISTS
     if decides in (Decided.DEVICE, Decided.SKIPS, Decided.SAYS) and _builds(event, view, ours):
         return Decided.BUILDS
+    if decides in (Decided.DEVICE, Decided.SKIPS) and _raises_else(event, view, ours):
+        return Decided.STOPS
     if decides in (Decided.DEVICE, Decided.SKIPS) and _asks_for_cudas_own(event, view, ours):
         return Decided.CUDAS_OWN
     if decides in (Decided.DEVICE, Decided.SKIPS) and _does_cudas_own(event, view, ours):
         return Decided.CUDAS_OWN
     return decides
+
+
+def _raises_else(event: Event, view: ModuleView, ours: Any) -> bool:
+    """Whether what is not left early ends in an error: ``if device_count() > 0: return …`` and then
+    nothing but ``raise``."""
+    facts = view.facts
+    guards = facts.contexts[event.ctx].guards
+    left = [
+        (*guards, i)
+        for i in view.guards_at.get(event.span.line, ())
+        if facts.guards[i].kind == "early"
+        and ours(facts.guards[i].test)
+        and view.truth_of(facts.guards[i].test) is facts.guards[i].polarity
+    ]
+    return bool(left) and any(
+        other.kind == "use"
+        and other.role == "call"
+        and other.name.endswith(("Error", "Exception"))
+        and 0 < other.at[0] - event.at[0] <= _MAX_LINES
+        and facts.contexts[other.ctx].guards in left
+        and facts.contexts[other.ctx].scope == facts.contexts[event.ctx].scope
+        for other in facts.events
+    )
 
 
 def _is_least(value: Value, ours: Any, depth: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from neuronport.readers.python.facts import Event, Value
@@ -23,6 +24,7 @@ _READS = frozenset(
 """What raises when it is given None."""
 _DEFAULTS = frozenset(("os.environ.get", "os.getenv"))
 _MAX_DEPTH = 12
+_SAYING = re.compile(r"(^|\.)(print|str|repr|format|debug|info|warning|warn|error|log|write|echo)$")
 
 
 def taken_apart(event: Event, view: ModuleView) -> int:
@@ -49,6 +51,24 @@ def taken_apart(event: Event, view: ModuleView) -> int:
             and view.skipping_guard(call) is None
         ),
         0,
+    )
+
+
+def only_said(event: Event, view: ModuleView) -> bool:
+    """Whether the version that is asked for at a place is only printed, logged or put into a text."""
+    line = event.span.line
+    if any(
+        test.value is not None and _mentions(test.value, view, 0)
+        for test in view.tests.get(line, ())
+    ):
+        return False
+    said = any(
+        _SAYING.search(call.name) and any(_mentions(value, view, 0) for value in call.args or ())
+        for call in view.calls_at.get(line, ())
+    )
+    return said or any(
+        d.line == line and d.value is not None and d.value[0] == "fstr"
+        for d in view.facts.definitions
     )
 
 

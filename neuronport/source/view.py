@@ -272,6 +272,53 @@ class ModuleView:
             scope = info.parent
         return self.callers.unreached(f"{self.facts.module}.{MODULE_BODY}")
 
+    def asked_besides(self, event: Event) -> frozenset[str]:
+        """The paths that another alternative of the ``or`` asks for in which an event stands, so that the
+        whole is true there: ``cuda.is_available() or is_torch_xla_available()``."""
+        if not self._alternatives:
+            return frozenset()
+        found: set[str] = set()
+        line = event.at[0]
+        for i in self.ctx(event).guards:
+            guard = self.facts.guards[i]
+            if guard.kind == "bool" and not guard.polarity and abs(guard.line - line) <= _MAX_LINES:
+                found |= _asked_paths(guard.test)
+        for at, test, paths in self._alternatives:
+            if event.kind == "test":
+                besides = test is not None and _has(event.value, test, 0)
+            else:
+                asked = test[4] if test is not None and test[0] == "call" else at
+                besides = asked == line and _names_of(test, event.name, 0)
+            if besides:
+                found |= paths
+        return frozenset(found)
+
+    @property
+    def _alternatives(self) -> list[tuple[int, Value, frozenset[str]]]:
+        """What stands before a question for XLA or Neuron in an ``or``, and the paths it asks for."""
+        return self.once("alternatives", self._find_alternatives)
+
+    def _find_alternatives(self) -> list[tuple[int, Value, frozenset[str]]]:
+        found: list[tuple[int, Value, frozenset[str]]] = []
+        either = {i for i, g in enumerate(self.facts.guards) if g.kind == "bool" and not g.polarity}
+        if not either:
+            return found
+        for i in either:
+            # Asked first: what it stands before is asked about by its guards.
+            paths = _asked_paths(self.facts.guards[i].test)
+            if paths:
+                found.append((self.facts.guards[i].line, None, paths))
+        for event in self.facts.events:
+            if event.kind != "test" or event.name != "bool":
+                continue
+            before = either.intersection(self.ctx(event).guards)
+            paths = _asked_paths(event.value) if before else frozenset()
+            for i in before if paths else ():
+                guard = self.facts.guards[i]
+                if abs(guard.line - event.at[0]) <= _MAX_LINES:
+                    found.append((guard.line, guard.test, paths))
+        return found
+
     def of_other_vendor(self, guard: Guard | None, unreached: Related | None) -> bool:
         """Whether what keeps a Neuron host from a place asks for an accelerator that is neither CUDA's
         nor Neuron's."""
@@ -469,6 +516,38 @@ class ModuleView:
         if any(key == name for key, _ in event.kwargs):
             return True
         return position is not None and event.args is not None and position < len(event.args)
+
+
+_ASKS_FOR = re.compile(r"(^|_)((?P<xla>xla|tpu)|neuronx?)(_|$)")
+
+
+def _asked_paths(test: Value) -> frozenset[str]:
+    """The paths for which a question is true by its name: ``is_torch_xla_available()``."""
+    if test is None or test[0] != "call" or test[1] is None or test[1][0] not in ("ref", "attr"):
+        return frozenset()
+    name = str(test[1][-1]).rpartition(".")[2]
+    found = _ASKS_FOR.search(name)
+    if found is None or "not" in name.split("_"):
+        return frozenset()
+    return frozenset(("xla",) if found["xla"] else ("native", "xla"))
+
+
+def _has(value: Any, part: Value, depth: int) -> bool:
+    """Whether a test is made of another."""
+    if not isinstance(value, tuple) or not value or depth > 4:
+        return False
+    return value == part or any(_has(inner, part, depth + 1) for inner in value)
+
+
+def _names_of(value: Any, name: str, depth: int) -> bool:
+    """Whether a value is made by something of a name."""
+    if not isinstance(value, tuple) or not value or depth > 4:
+        return False
+    return (
+        value[-1] == name
+        or value == ("ref", name)
+        or any(_names_of(part, name, depth + 1) for part in value)
+    )
 
 
 def _compares(test: Value, name: Value, depth: int) -> bool:

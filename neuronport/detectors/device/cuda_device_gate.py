@@ -46,12 +46,23 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         question = f"asks whether {text} is {op} {name}"
     else:
         question = f"asks whether {name} is {'not ' if op in ('!=', 'is not') else ''}{text}"
-    other_way = op in ("!=", "is not", "not in")
+    other_way = (op in ("!=", "is not", "not in")) is not _is_negated(event, view)
     yield Hit(
         event.span,
         question,
         confidence,
         replacement=_there_already(event, other, view) or _NOT_THERE if other_way else "",
+    )
+
+
+def _is_negated(event: Event, view: ModuleView) -> bool:
+    """Whether a comparison stands behind a ``not``: ``not x.device.type == "cuda"``."""
+    return any(
+        test.name == "not"
+        and test.at[:2] <= event.at[:2] <= test.at[2:]
+        and test.value is not None
+        and test.value[:1] == ("cmp",)
+        for test in view.tests.get(event.at[0], ())
     )
 
 

@@ -25,12 +25,20 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         f"writes into a strided slice of {view.text(event.value)}: the whole buffer is copied",
         placed(event, view, LIKELY),
-        replacement=_BOTH if _count(event.args[0]) > 1 else "",
+        replacement=_BOTH if _count(event.args[0]) > 1 or _is_same(event, view) else "",
     )
 
 
 _BOTH = "torch.where(mask, new, old), with a mask of the positions made once"
-"""Where two dimensions are strided there are no two halves to join."""
+"""Where two dimensions are strided, or one slice is taken over, there are no two halves to join."""
+
+
+def _is_same(event: Event, view: ModuleView) -> bool:
+    """Whether what is written is the same slice of another tensor: nothing is joined there."""
+    written = event.args[1] if event.args and len(event.args) > 1 else None
+    if written is not None and written[0] == "v":
+        written = view.summary.definitions[written[1]].value
+    return written is not None and written[0] == "item" and written[2] == (event.args or ())[0]
 
 
 def _count(index: Value) -> int:
