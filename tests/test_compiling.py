@@ -88,6 +88,21 @@ def test_what_is_compiled_uses_nothing_that_compiled_classes_do_not_have(name):
     assert not used & {"cached_property", "WeakKeyDictionary", "WeakValueDictionary", "__dict__"}
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_compiled_asks_for_membership_in_no_unpacked_tuple(name):
+    """``x in (*A, *B)``: mypyc gives up on it."""
+    unpacked = [
+        node.lineno
+        for node in ast.walk(parsed(name))
+        if isinstance(node, ast.Compare)
+        and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
+        for side in node.comparators
+        if isinstance(side, ast.Tuple | ast.List | ast.Set)
+        and any(isinstance(item, ast.Starred) for item in side.elts)
+    ]
+    assert not unpacked
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_interpreted_has_no_class_below_a_compiled_one(name):
     tree = parsed(name)

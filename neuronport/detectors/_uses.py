@@ -91,7 +91,8 @@ class _Uses:
     """Of the results in one function: there may be hundreds in the module."""
 
     def __init__(self, view: ModuleView, scope: int) -> None:
-        self.view = view
+        # Not the view, which keeps this: what knows each other outlives the file.
+        self._definitions = view.summary.definitions
         events = view.once("events by function", lambda: _by_function(view)).get(scope, [])
         self._found: dict[tuple[Any, int], list[tuple[Value, set[str]]]] = {}
         self._seen: set[tuple[int, str]] = set()
@@ -128,8 +129,6 @@ class _Uses:
             function = next(found, None)
         for value in function.returns if function is not None else ():
             self._walk(value, RETURNED, 0)
-        # The view keeps this: what knows it in turn would outlive the file.
-        del self.view
         self._walked.clear()
 
     def _walk(self, value: Value, role: str, depth: int) -> None:
@@ -148,7 +147,7 @@ class _Uses:
         if tag == "v":
             if role and (value[1], role) not in self._seen:
                 self._seen.add((value[1], role))
-                self._walk(self.view.summary.definitions[value[1]].value, role, depth + 1)
+                self._walk(self._definitions[value[1]].value, role, depth + 1)
         elif tag == "call":
             self._call(value, role, depth + 1)
         elif tag == "attr":
@@ -225,7 +224,7 @@ class _Uses:
     def _note(self, value: Value, how: str) -> None:
         """Of what is done with a value at once, also where it has a name first."""
         if value is not None and value[0] == "v":
-            value = self.view.summary.definitions[value[1]].value
+            value = self._definitions[value[1]].value
         if value is not None and value[0] == "call":
             self._of(value).add(how)
 

@@ -13,6 +13,8 @@ _SAME = (("ref", "builtins.str"), ("ref", "builtins.int"))
 _ALL = ("torch.manual_seed", "torch.random.manual_seed")
 
 
+_SEEDS = frozenset((*_NAMES, *_ANEW))
+_BESIDE = ("torch.backends.cudnn.", *_ALL, *_ALL_ANEW)
 ALSO = frozenset(f"api/{name}" for name in (*_NAMES, *_ANEW))
 """Rows of what ``torch.manual_seed`` or ``torch.seed`` does as well."""
 
@@ -58,14 +60,8 @@ def only_seeds(event: Event, view: ModuleView) -> bool:
         for other in view.facts.events
         if other.kind in ("use", "method", "str") and not guards.isdisjoint(view.ctx(other).guards)
     ]
-    seeded = [
-        other for other in inside if other.name in (*_NAMES, *_ANEW) and is_seeded(other, view)
-    ]
+    seeded = [other for other in inside if other.name in _SEEDS and is_seeded(other, view)]
     return bool(seeded) and all(
-        other in seeded
-        or (
-            other.kind == "use"
-            and other.name.startswith(("torch.backends.cudnn.", *_ALL, *_ALL_ANEW))
-        )
+        other in seeded or (other.kind == "use" and other.name.startswith(_BESIDE))
         for other in inside
     )
