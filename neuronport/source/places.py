@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 from neuronport.readers.python.facts import Event, Guard, Value
@@ -43,7 +44,22 @@ _DEVICE_KEYS = frozenset(("device", "device_map", "map_location", "accelerator")
 _PLACERS = re.compile(
     r"Trainer|Accelerator|[Pp]ipeline|[Dd]evice|^torch\.cuda\.|^torch_xla|Parallel"
 )
-_WITHOUT_DEVICES = ("torch", "transformers", "numpy", "builtins")
+_WITHOUT_DEVICES = sys.stdlib_module_names | frozenset(
+    [
+        "torch",
+        "torchvision",
+        "transformers",
+        "tokenizers",
+        "datasets",
+        "numpy",
+        "pandas",
+        "PIL",
+        "matplotlib",
+        "tqdm",
+        "requests",
+        "sklearn",
+    ]
+)
 """Packages that leave a model where it was made unless told otherwise."""
 _FILLS = re.compile(r"init(?!ial_|ted)|(normal|uniform|trunc\w*)_$|reset_param|reset_weight", re.I)
 """What functions are called that fill parameters."""
@@ -80,7 +96,7 @@ def _may_place(event: Event) -> bool:
     if event.kind in ("method", "attr"):
         return event.name in _PLACING
     if event.kind == "import":
-        return not event.name.startswith(_WITHOUT_DEVICES)
+        return event.name.partition(".")[0] not in _WITHOUT_DEVICES
     if event.kind == "str":
         return event.name.partition(":")[0] in _DEVICES
     if any(key is None or key in _DEVICE_KEYS for key, _ in event.kwargs):

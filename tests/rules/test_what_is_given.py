@@ -20,7 +20,7 @@ def of_rule(folder: Path, code: str, rule: str, name: str = "case.py") -> list[F
 )
 def test_a_script_that_places_nothing_hardly_waits(tmp_path: Path, moved: str, sure: str) -> None:
     code = (
-        "import torch\nimport transformers\n\n"
+        "import random\nimport torch\nimport transformers\n\n"
         f'model = transformers.GPT2LMHeadModel.from_pretrained("gpt2")\n{moved}'
         'tok = transformers.GPT2Tokenizer.from_pretrained("gpt2")\ntotals = []\n'
         'for text in ["a", "b"]:\n    ids = tok.encode(text, return_tensors="pt")\n'

@@ -86,6 +86,20 @@ def test_what_is_built_is_no_choice_of_a_device(tmp_path: Path, done: str, build
 
 
 @pytest.mark.parametrize(
+    ("line", "sure"),
+    [
+        ('c = {"device": "cuda"}', "possible"),
+        ('c.device = "cuda"', "possible"),
+        ('c = {"device": "cuda"}\n    x = torch.zeros(2)', "likely"),
+    ],
+)
+def test_a_device_that_a_test_writes_down(tmp_path: Path, line: str, sure: str) -> None:
+    code = f"import torch\n\n\ndef test_it(c):\n    {line}\n"
+    found = of_rule(tmp_path, code, "hardcoded-cuda-device", "tests/test_case.py")
+    assert [s for _, _, s in said(found)] == [sure]
+
+
+@pytest.mark.parametrize(
     ("name", "more", "sure"),
     [
         ("tests/test_case.py", "", "possible"),

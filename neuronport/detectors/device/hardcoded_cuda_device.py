@@ -35,6 +35,7 @@ _SWITCHED_OFF = frozenset(
 
 
 _MOVES = frozenset(("to", "cuda"))
+_HELD = frozenset(("arg", "value", "attr"))
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
@@ -57,7 +58,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         # Who reads the table is not seen; in a test it may be skipped there, or ask first.
         asks = view.is_test and _asks(view)
         confidence = weakest(confidence, Confidence.POSSIBLE if asks else Confidence.LIKELY)
-    if confidence is not Confidence.POSSIBLE and role[0] == "arg" and _is_held(role, event, view):
+    if confidence is not Confidence.POSSIBLE and role[0] in _HELD and _is_held(role, event, view):
         confidence = Confidence.POSSIBLE
     guard = view.skipping_guard(event)
     verdict = None
@@ -81,7 +82,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 def _is_held(role: Any, event: Event, view: ModuleView) -> bool:
     """Whether a test only keeps a device as what an option or a configuration says: nothing of
     PyTorch is made where it does."""
-    if not view.is_test or view.name(role[1]).startswith("torch."):
+    if not view.is_test or (role[0] == "arg" and view.name(role[1]).startswith("torch.")):
         return False
     scope = view.ctx(event).scope
     return not any(
