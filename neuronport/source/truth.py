@@ -98,6 +98,10 @@ def conditions() -> Mapping[str, frozenset[str]]:
         return {key: frozenset(names) for key, names in tomllib.load(file).items()}
 
 
+_SETS_UP = re.compile(r"init|set_?up|start|prepare|begin|configure|build", re.I)
+"""What methods are called that run before those that work."""
+
+
 class Truth:
     """Evaluates conditions; ``missing`` tells whether an import cannot work on the target."""
 
@@ -229,6 +233,8 @@ class Truth:
             if value[2] in _NEVER and not values:
                 return False
             if values:
+                if len(values) > 1 and self._is_turned_off(value, values, depth):
+                    return False
                 return self._agree([self._of(owner, v, depth + 1) for owner, v in values])
             atoms = self.resolver.follow(module, value)
             if any(a.value is None or a.value == value or a.value[0] == "const" for a in atoms):
@@ -236,6 +242,29 @@ class Truth:
                 return None
             return self._agree([self._of(a.module, a.value, depth + 1) for a in atoms])
         return None
+
+    def _is_turned_off(self, value: Value, values: list[tuple[Summary, Value]], depth: int) -> bool:
+        """Whether an attribute that is on from the start is turned off while an object is set up where
+        there is no CUDA, and never turned on again: ``if not is_available(): self.enabled = False``."""
+        off = False
+        for owner, item in values:
+            if item is None or item[0] != "v":
+                return False
+            definition = owner.definitions[item[1]]
+            if definition.value not in (("const", True), ("const", False)):
+                return False
+            method = owner.scopes[definition.scope].qualname.rpartition(".")[2]
+            if definition.value[1]:
+                if method != "__init__" or definition.guards:
+                    return False
+            elif not off and definition.guards and _SETS_UP.search(method):
+                guards = (owner.guards[i] for i in definition.guards)
+                asked = [g for g in guards if g.test not in (value, ("not", value))]
+                off = bool(asked) and all(
+                    g.kind in ("if", "early") and self._of(owner, g.test, depth + 1) is g.polarity
+                    for g in asked
+                )
+        return off
 
     def _any(self, module: Summary, values: tuple[Value, ...], depth: int) -> bool | None:
         """After branches: a literal beside what is computed stands where the question cannot be asked
@@ -565,7 +594,8 @@ class Truth:
                     return None
                 if lefts is not None:
                     return self._agree([(a in items) is (op == "in") for a in lefts])
-                if items and all(i in _VENDORS for i in items) and self._is_device(module, left):
+                named = [i for i in items if i != "meta"]  # no tensors are computed there
+                if named and all(i in _VENDORS for i in named) and self._is_device(module, left):
                     return bool(op == "not in")
             return None
         return self._of_count(module, left, op, right, depth)

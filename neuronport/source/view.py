@@ -215,9 +215,21 @@ class ModuleView:
             guard = self.facts.guards[i]
             if i not in self._skips:
                 self._skips[i] = self.truth.skipped(self.summary, guard)
-            if self._skips[i]:
+            if self._skips[i] and not self._turns_off(ctx.scope, guard.test):
                 return guard
         return self._contradicted(ctx)
+
+    def _turns_off(self, scope: int, test: Value) -> bool:
+        """Whether a function asks for an attribute that it turns off itself, perhaps only later on."""
+        while test is not None and test[0] == "not":
+            test = test[1]
+        if test is None or test[0] != "attr" or test[1] is None or test[1][0] != "self":
+            return False
+        name = f"self.{test[2]}"
+        return any(
+            d.name == name and d.scope == scope and d.value == ("const", False)
+            for d in self.facts.definitions
+        )
 
     def _contradicted(self, ctx: Ctx) -> Guard | None:
         """The condition that does not hold because another way is taken first on a Neuron host:
