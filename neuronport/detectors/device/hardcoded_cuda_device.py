@@ -85,6 +85,8 @@ def _is_held(role: Any, event: Event, view: ModuleView) -> bool:
     if not view.is_test or (role[0] == "arg" and view.name(role[1]).startswith("torch.")):
         return False
     scope = view.ctx(event).scope
+    if view.facts.scopes[scope].kind != "function":
+        return False  # every test of the file may read it
     return not any(
         (other.kind == "use" and other.role == "call" and other.name.startswith("torch."))
         or (other.kind == "method" and other.name in _MOVES)
