@@ -143,3 +143,38 @@ def test_a_function_of_any_of_several_star_imports_is_called(tmp_path: Path) -> 
     part = judge_files(tmp_path, files, ("native",))
     (read,) = (f for f in part.findings if f.rule == "host-read")
     assert "called in the training loop of train.train" in read.message
+
+
+FILLED = """\
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(3, 4)
+    def forward(self, x, n):
+        x, _ = self.lstm(x)
+        pad = {made}
+        pad[:, :n] = {written}
+        return pad.to(x.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "written", "reads"),
+    [
+        ("torch.zeros([2, 9, 4])", "x", True),
+        ("torch.zeros(2, 9, 4)", "x * 2", True),
+        ("torch.zeros(2, 9, 4, device=x.device)", "x", False),
+        ("x.new_zeros(2, 9, 4)", "x", False),
+        ("torch.zeros(2, 9, 4).to(x.device)", "x", False),
+        ("torch.zeros(2, 9, 4)", "1", False),
+        ("torch.zeros(2, 9, 4)", "torch.arange(4)", False),
+        ("torch.zeros(2, 9, 4)", "n", False),
+    ],
+)
+def test_a_buffer_of_the_host_is_filled_from_the_device(
+    tmp_path: Path, made: str, written: str, reads: bool
+) -> None:
+    code = FILLED.format(made=made, written=written)
+    told = [f.message for f in found(tmp_path, code, "host-read")]
+    assert [m.startswith("pad is made on the host and filled") for m in told] == [True] * reads

@@ -22,11 +22,12 @@ from neuronport.readers.python.facts import Event, Span, Value
 from neuronport.source.places import nothing_placed
 from neuronport.source.view import ModuleView
 
-EVENTS = ("use", "method")
+EVENTS = ("use", "method", "item")
 METHODS = frozenset(("item", "tolist", "cpu", "numpy", "is_nonzero", "equal", "allclose"))
 """``numpy`` only with ``force=True``: elsewhere it takes what is on the host already, or raises."""
 ROOTS = ("PIL", "imageio", "torch")
-ONLY = METHODS | {"int", "float", "bool", "complex", "range", "round"}
+_READING = METHODS | {"int", "float", "bool", "complex", "range", "round"}
+ONLY = {"use": _READING, "method": _READING, "item": frozenset(("store",))}
 _WHOLE = frozenset(("cpu", "numpy", "tolist"))
 _EVALUATING = re.compile(r"eval|valid|test|infer|predict|embed|extract|encode", re.I)
 _COUNTS = re.compile(r"len|size|count|num|ind(ex|ices|s)?(_|\b)|mask", re.I)
@@ -46,6 +47,9 @@ _FUNCTIONS = frozenset(("torch.equal", "torch.allclose", "torch.is_nonzero"))
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    if event.kind == "item":
+        yield from _filled(event, view)
+        return
     if event.kind == "method":
         sure = _method(event, view)
         what = f"{view.text(event.value, whole=True)}.{event.name}()"
@@ -69,6 +73,42 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     yield Hit(event.span, f"{what} waits for the device, {why}", confidence, replacement=instead)
     if event.kind == "method" and event.name == "item" and view.ctx(event).loops:
         yield from _passed_on(event, view, confidence)
+
+
+_MADE = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "full"))
+
+
+def _filled(event: Event, view: ModuleView) -> Iterator[Hit]:
+    """``pad = torch.zeros(size); pad[:, :n] = x``: a buffer of the host that a tensor of the device is
+    copied to."""
+    buffer, args = event.value, event.args or ()
+    if event.name != "store" or len(args) != 2 or buffer is None or buffer[0] != "v":
+        return
+    made, written = view.facts.definitions[buffer[1]].value, args[1]
+    if made is None or made[0] != "call" or made[1] is None or made[1][0] != "ref":
+        return
+    if made[1][1] not in _MADE or written is None or written[0] == "const":
+        return
+    place = reached(event, view, LIKELY)
+    kind = view.kind(written).kind if place is not None else ""
+    if place is None or kind not in ("tensor", "unknown") or not on_host(view, buffer):
+        return
+    lies, sure = on_host(view, written), tensor(view, written)
+    if lies or (sure is None and written[0] == "param"):
+        return
+    if lies is None and (sure is None or not place[1].endswith("forward runs every step")):
+        return
+    said: set[int] = view.once("buffers that are filled", set)
+    if buffer[1] in said:
+        return
+    said.add(buffer[1])
+    name, source = view.text(buffer), view.text(written)
+    yield Hit(
+        event.span,
+        f"{name} is made on the host and filled from {source}, which waits for the device, {place[1]}",
+        place[0],
+        replacement=f"make {name} where {source} lies: device={view.text(written, whole=True)}.device",
+    )
 
 
 def _is_result(event: Event, view: ModuleView, becomes: frozenset[str]) -> bool:
