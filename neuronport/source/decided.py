@@ -63,7 +63,7 @@ _SAYING = re.compile(
 _KERNELS = re.compile(r"^(?!torch\.)(.*\.)?(_C|_ext|_cuda|\w+_cuda|\w+_cuda_ext|triton|cupy)\.\w+$")
 """Dotted names of functions compiled for CUDA."""
 _DTYPES = re.compile(r"dtype|^torch\.(b?float|half|double|int|long|uint|bool|complex)")
-_EXTENSIONS = re.compile(r"^torch\.utils\.(ffi|cpp_extension)(\.|$)")
+_EXTENSIONS = ("torch.utils.ffi", "torch.utils.cpp_extension")
 _OF_A_BUILD = re.compile(
     r"sources?|headers?|defines?|macros|cuda|ext(ension)?(_|s?$)|flags|_args|includ|librar|^libs?$"
     r"|cmdclass|objects?$|nvcc|files?$",
@@ -268,10 +268,18 @@ def _does_cudas_own(event: Event, view: ModuleView, ours: Any) -> bool:
     )
 
 
+def is_build(view: ModuleView) -> bool:
+    """Whether a module builds extensions: a ``setup.py``, a ``build.py``."""
+    return any(
+        e.kind == "import" and e.name.startswith(_EXTENSIONS) and not e.name.endswith("_HOME")
+        for e in view.facts.events
+    )
+
+
 def _builds(event: Event, view: ModuleView, ours: Any) -> bool:
     """Whether a build only collects there what it is made of: ``sources += [...]; with_cuda = True``."""
     facts = view.facts
-    if not any(e.kind == "import" and _EXTENSIONS.search(e.name) for e in facts.events):
+    if not is_build(view):
         return False
     found = {
         i

@@ -86,6 +86,16 @@ def test_what_is_built_is_no_choice_of_a_device(tmp_path: Path, done: str, build
 
 
 @pytest.mark.parametrize(
+    ("head", "builds"),
+    [("from torch.utils.cpp_extension import CUDAExtension", True), ("import torchvision", False)],
+)
+def test_a_build_that_ends_without_cuda(tmp_path: Path, head: str, builds: bool) -> None:
+    code = f"import torch\n{head}\nif not torch.cuda.is_available():\n    raise RuntimeError()\n"
+    (found,) = of_rule(tmp_path, code, "cuda-required")
+    assert ("sources for CUDA" in found.by_target["native@2.33"].replacement) is builds
+
+
+@pytest.mark.parametrize(
     ("line", "sure"),
     [
         ('c = {"device": "cuda"}', "possible"),

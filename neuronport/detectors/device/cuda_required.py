@@ -9,6 +9,7 @@ from typing import Any
 from neuronport.detectors import Hit
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
+from neuronport.source import decided
 from neuronport.source.truth import conditions
 from neuronport.source.view import ModuleView
 
@@ -18,6 +19,10 @@ _MAX_DEPTH = 6
 _KERNEL_FIRST = (
     "first replace the kernel that is compiled for CUDA, by PyTorch's operators or one in NKI; until "
     "then the test is right"
+)
+_WITHOUT = (
+    "build without the sources for CUDA in place of the error, with PyTorch operators or an NKI kernel "
+    "for what they compute"
 )
 
 
@@ -37,8 +42,14 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         f"without CUDA ({name}) the program stops here",
         Confidence.CERTAIN if sure else Confidence.LIKELY,
-        replacement=_KERNEL_FIRST if _is_before_kernel(event, view) else "",
+        replacement=_instead(event, name, view),
     )
+
+
+def _instead(event: Event, name: str, view: ModuleView) -> str:
+    if _is_before_kernel(event, view):
+        return _KERNEL_FIRST
+    return _WITHOUT if not name.endswith(".is_cuda") and decided.is_build(view) else ""
 
 
 def _is_before_kernel(event: Event, view: ModuleView) -> bool:

@@ -17,6 +17,8 @@ _RANK = re.compile(
     r"^(local_?|global_?|world_?)?rank$|^gpu(_?(id|idx|index|num|no|rank))?$|^(cuda|device)_?(id|idx|index)$",
     re.I,
 )
+_TEXT = re.compile(r"fmt|format|pattern|template|text|string|name|prefix", re.I)
+"""In a name: what is filled in."""
 _NUMBER_OF = re.compile(
     r"^(n|num|n_?um|nr|no|number|count|total)?_?(of_)?_?(local_)?(gpus?|devices?|cuda\w*)(_?(count|num|per_node))?(\(\))?$"
     r"|device_count\(\)$|^len\(.*(gpu|device).*\)$|^\d+$",
@@ -85,7 +87,7 @@ def _counts(value: Value, view: ModuleView) -> bool:
     left, right = value[2], value[3]
     if left is None or left[0] == "fstr" or (left[0] == "const" and isinstance(left[1], str)):
         return False
-    if right is None or right[0] in ("tuple", "dict"):
+    if right is None or right[0] in ("tuple", "dict") or _TEXT.search(view.text(left)):
         return False
     return bool(_NUMBER_OF.search(view.text(right))) and not any(view.strings(left))
 
