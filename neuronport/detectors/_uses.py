@@ -259,7 +259,8 @@ def _function(view: ModuleView, scope: int) -> int:
 
 
 def _by_function(view: ModuleView) -> dict[int, list[Event]]:
-    found: dict[int, list[Event]] = {}
+    functions = [_function(view, context.scope) for context in view.facts.contexts]
+    found: dict[int, list[Event]] = {scope: [] for scope in functions}
     for event in view.facts.events:
-        found.setdefault(_function(view, view.ctx(event).scope), []).append(event)
+        found[functions[event.ctx]].append(event)
     return found

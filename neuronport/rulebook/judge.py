@@ -129,7 +129,7 @@ class Judge:
             else:
                 routed = route(event.kind, event.name)
             row, heard = routed
-            if row and not self._replaced_again(event, view, patched):
+            if row and not (event.role in _REPLACES and self._replaced_again(event, view, patched)):
                 for match in matches(event, view, self.book):
                     if match.spec.whole and event.kind == "use" and _part(match.spec, event, view):
                         continue

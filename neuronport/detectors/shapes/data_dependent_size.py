@@ -4,6 +4,7 @@ classes, arange and factories sized by ``.item()``."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import CERTAIN, LIKELY, called, on_host, placed, torch_call
@@ -26,7 +27,9 @@ _BOUNDS = frozenset(("v", "call", "bin", "item", "neg"))
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "item":
-        yield from _sliced(event, view)
+        index = event.args[0] if event.args else None
+        if index is not None and index[0] in ("slice", "tuple"):
+            yield from _sliced(event, index, view)
         return
     name = torch_call(event, view)
     if name in _SIZED:
@@ -109,11 +112,8 @@ def _largest(view: ModuleView, value: Value) -> Confidence | None:
     return LIKELY
 
 
-def _sliced(event: Event, view: ModuleView) -> Iterator[Hit]:
+def _sliced(event: Event, index: Any, view: ModuleView) -> Iterator[Hit]:
     """``x[:, : lengths[i]]``: as long as a value of a tensor says."""
-    index = event.args[0] if event.args else None
-    if index is None or index[0] not in ("slice", "tuple"):
-        return
     for part in index[1] if index[0] == "tuple" else (index,):
         if part is None or part[0] != "slice":
             continue
