@@ -593,6 +593,13 @@ def _fitting(match: Matched, event: Event, view: ModuleView) -> str:
     if match.imported or event.role in _TYPES:
         return ""
     texts = match.spec.replacement
+    if match.name == "torch.cuda.set_device" and (
+        view.imports("horovod") or "horovod" in view.facts.path.rpartition("/")[2].lower()
+    ):
+        return (
+            "leave it to Horovod on GPUs: on Neuron this goes with the rest of it, and torch.distributed, "
+            "with one process per core, takes its place"
+        )
     if match.name.startswith("torch.backends."):
         # A setting that is only asked for, where its row speaks of whoever sets it.
         if event.role == "load" and any(text.startswith("remove") for text in texts.values()):

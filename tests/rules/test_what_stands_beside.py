@@ -147,3 +147,14 @@ def test_a_slice_that_is_taken_over_joins_nothing(tmp_path: Path, written: str, 
     (slice_,) = said(tmp_path, code, "strided-slice-assignment")
     (native,) = slice_.by_target.values()
     assert native.replacement.startswith("torch.where(mask") is mask
+
+
+@pytest.mark.parametrize(("head", "leave"), [("import horovod.torch as hvd\n", True), ("", False)])
+def test_a_device_that_is_set_for_horovod_is_left_to_it(
+    tmp_path: Path, head: str, leave: bool
+) -> None:
+    code = f"{head}torch.cuda.set_device(0)\n"
+    (set_,) = said(tmp_path, code, "api/torch.cuda.set_device")
+    native = set_.by_target["native@2.33"].replacement
+    assert native.startswith("leave it to Horovod") is leave
+    assert ("init_process_group" in native) is not leave
