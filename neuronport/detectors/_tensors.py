@@ -192,6 +192,8 @@ _RUNS = frozenset(("forward", "training_step", "validation_step", "test_step"))
 """Methods of a model whose tensors are where the model is."""
 _ABSENT = "absent"
 """Instead of a place: there is no tensor."""
+_NEW, _ASKED = "new", "asked"
+"""Instead of a place: it was not asked for yet; it is being asked for."""
 
 
 def on_host(view: ModuleView, value: Value) -> bool | None:
@@ -204,11 +206,10 @@ class _Places:
     """Where values lie, as far as was asked for; what is None only because it was being asked for
     already, or too deep, is asked again."""
 
-    __slots__ = ("asked", "known", "left", "unsettled")
+    __slots__ = ("known", "left", "unsettled")
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, Value], bool | str | None] = {}
-        self.asked: set[tuple[str, Value]] = set()
         self.unsettled = 0
         self.left = 0
 
@@ -221,19 +222,22 @@ def _lies(view: ModuleView, module: Summary, value: Value, depth: int) -> bool |
     places = view.once("on host", _Places)
     if depth == 0:
         places.left = _MAX_HOST_STEPS
+    # Looked up as seldom as can be: the hash of a value is that of all that is in it.
     key = (module.module, value)
-    if key in places.known:
-        return places.known[key]
-    if key in places.asked or depth > _MAX_HOST_DEPTH or not places.left:
+    found = places.known.get(key, _NEW)
+    if found is not _NEW and found is not _ASKED:
+        return found
+    if found is _ASKED or depth > _MAX_HOST_DEPTH or not places.left:
         places.unsettled += 1
         return None
     before = places.unsettled
-    places.asked.add(key)
+    places.known[key] = _ASKED
     places.left -= 1
     found = _placed(view, module, value, depth)
-    places.asked.discard(key)
     if found is not None or places.unsettled == before or depth == 0:
         places.known[key] = found
+    else:
+        del places.known[key]
     return found
 
 

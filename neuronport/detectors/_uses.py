@@ -100,9 +100,9 @@ class _Uses:
         """Values by ``id``, and what was asked of them, with how deep in another that was."""
         raises = {g.line for g in view.facts.guards if g.kind == "raise"}
         asserted = [e.at for e in events if e.kind == "test" and e.name == "assert"]
-        for definition in view.summary.definitions:
-            if _function(view, definition.scope) == scope:
-                self._walk(definition.value, "", 0)
+        assigned = view.once("assigned by function", lambda: _assigned(view))
+        for value in assigned.get(scope, ()):
+            self._walk(value, "", 0)
         for event in events:
             kind = event.kind
             if kind == "test" and event.name in _DECIDING:
@@ -256,6 +256,13 @@ def _function(view: ModuleView, scope: int) -> int:
     while scopes[scope].kind == "lambda":
         scope = scopes[scope].parent
     return scope
+
+
+def _assigned(view: ModuleView) -> dict[int, list[Value]]:
+    found: dict[int, list[Value]] = {}
+    for definition in view.summary.definitions:
+        found.setdefault(_function(view, definition.scope), []).append(definition.value)
+    return found
 
 
 def _by_function(view: ModuleView) -> dict[int, list[Event]]:

@@ -126,6 +126,8 @@ class Judge:
                     ):
                         routed = _NOBODY
                     known[event.name] = routed
+            elif event.kind == "item" and _is_place(event.args):
+                continue
             else:
                 routed = route(event.kind, event.name)
             row, heard = routed
@@ -553,6 +555,12 @@ def _part(spec: Spec, event: Event, view: ModuleView) -> bool:
             if view.name(test[1] if test[0] == "call" else test) in spec.whole:
                 return True
     return False
+
+
+def _is_place(args: tuple[Value, ...] | None) -> bool:
+    """Whether an element is taken by a number that is written: nothing is said of that."""
+    index = args[0] if args else None
+    return index is not None and index[0] == "const" and type(index[1]) is int
 
 
 def is_replaced(event: Event) -> bool:

@@ -91,14 +91,14 @@ class Kinds:
 
     def _of(self, module: Summary, value: Value, depth: int) -> Known:
         key = (module.module, value)
-        known = self._memo.get(key)
-        if known is None:
-            # Where a value rests on itself, and beyond the depth, nothing is known.
-            self._memo[key] = _NOT_KNOWN
+        before = len(self._memo)
+        # Where a value rests on itself, and beyond the depth, nothing is known.
+        known = self._memo.setdefault(key, _NOT_KNOWN)
+        if len(self._memo) != before:
             if depth <= _MAX_DEPTH:
                 known = self._memo[key] = self._derive(module, value, depth)
             else:
-                known = self._memo.pop(key)
+                del self._memo[key]
         return known
 
     def _derive(self, module: Summary, value: Value, depth: int) -> Known:

@@ -196,7 +196,7 @@ def seldom(event: Event, view: ModuleView) -> bool:
         guard = view.facts.guards[i]
         if guard.kind == "except":
             return True
-        if guard.kind == "if" and (guard.line, guard.test, guard.polarity) in ends:
+        if guard.kind == "if" and guard.test in ends.get((guard.line, guard.polarity), ()):
             return True
         if guard.kind != "raise" and _rare(guard.test, view, guard.polarity, 0):
             return True
@@ -205,11 +205,13 @@ def seldom(event: Event, view: ModuleView) -> bool:
     return _after_round(event, view)
 
 
-def _ends_by_raising(view: ModuleView) -> frozenset[tuple[int, Value, bool]]:
-    """The branches, by their test, that end by raising: what stands there runs once, if ever."""
-    return frozenset(
-        (g.line, g.test, not g.polarity) for g in view.facts.guards if g.kind == "raise"
-    )
+def _ends_by_raising(view: ModuleView) -> dict[tuple[int, bool], list[Value]]:
+    """The tests of the branches that end by raising, by place: what stands there runs once, if ever."""
+    found: dict[tuple[int, bool], list[Value]] = {}
+    for guard in view.facts.guards:
+        if guard.kind == "raise":
+            found.setdefault((guard.line, not guard.polarity), []).append(guard.test)
+    return found
 
 
 def _after_round(event: Event, view: ModuleView) -> bool:

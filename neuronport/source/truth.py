@@ -117,10 +117,11 @@ class Truth:
 
     def of(self, module: Summary, value: Value) -> bool | None:
         key = (module.module, value)
-        if key not in self._memo:
-            self._memo[key] = None
-            self._memo[key] = self._of(module, value, 0)
-        return self._memo[key]
+        before = len(self._memo)
+        known = self._memo.setdefault(key, None)
+        if len(self._memo) != before:
+            known = self._memo[key] = self._of(module, value, 0)
+        return known
 
     def skipped(self, module: Summary, guard: Guard) -> bool:
         """True when the guarded place does not run on a Neuron host."""

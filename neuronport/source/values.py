@@ -61,10 +61,11 @@ class Resolver:
         if value is None or value[0] == "const":
             # Not remembered: False and 0 are equal, and the one would be taken for the other.
             return (_atom((module, value, ())),)
+        # Hashed as seldom as can be: the hash of a value is that of all that is in it.
         key = (module.module, value)
-        known = self._memo.get(key)
-        if known is None:
-            self._memo[key] = ()  # a cycle ends here
+        before = len(self._memo)
+        known = self._memo.setdefault(key, ())  # a cycle ends here
+        if len(self._memo) != before:
             outer, self._steps = self._steps, 0
             atoms = self._atoms(module, value, (), 0, set())
             self._steps = outer
@@ -129,9 +130,10 @@ class Resolver:
         if follow is None:
             return [_atom((module, value, chain))]
         key = (module.module, value)
-        if key in seen:
-            return []
+        before = len(seen)
         seen.add(key)
+        if len(seen) == before:
+            return []
         found: list[Atom] = follow(self, module, value, chain, depth + 1, seen)
         seen.discard(key)
         return found
