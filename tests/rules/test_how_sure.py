@@ -104,3 +104,73 @@ def test_a_marker_for_any_accelerator_is_the_right_one(
     found = [f for f in of_case if f.rule == "cuda-only-test"]
     assert [f.confidence for f in found] == [Confidence(sure)]
     assert says in found[0].message
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict", "sure"),
+    [
+        (
+            "    if device != 'cuda':\n        kw['map'] = {'': device}\n    return kw\n",
+            "locks-in",
+            "possible",
+        ),
+        (
+            "    if device == 'cuda':\n        kw['fast'] = True\n    return kw\n",
+            "locks-in",
+            "possible",
+        ),
+        (
+            "    if device != 'cpu':\n        kw['map'] = {'': device}\n    return kw\n",
+            "breaks",
+            "certain",
+        ),
+        (
+            "    if device != 'cuda':\n        kw = {}\n    return torch.zeros(1, device=device)\n",
+            "breaks",
+            "certain",
+        ),
+    ],
+)
+def test_a_default_that_is_only_compared_places_nothing(
+    tmp_path: Path, body: str, verdict: str, sure: str
+) -> None:
+    code = f"import torch\ndef load(kw, device='cuda'):\n{body}"
+    (finding,) = of_rule(tmp_path, code, "cuda-default-device")
+    assert finding.confidence is Confidence(sure)
+    assert {v.verdict.value for v in finding.by_target.values()} == {verdict}
+
+
+def test_a_default_that_no_call_takes_ties_only(tmp_path: Path) -> None:
+    make = "import torch\ndef make(n, device='cuda'):\n    return torch.zeros(n, device=device)\n"
+    for calls, verdict in (("make(3, device=d)\n", "locks-in"), ("make(3)\n", "breaks")):
+        (finding,) = of_rule(tmp_path, make + calls, "cuda-default-device")
+        assert {v.verdict.value for v in finding.by_target.values()} == {verdict}
+
+
+def test_the_place_of_the_toolkit_is_part_of_what_ends_a_build(tmp_path: Path) -> None:
+    code = (
+        "import torch\nfrom torch.utils.cpp_extension import CUDA_HOME\n"
+        "if torch.cuda.is_available() and CUDA_HOME is not None:\n    pass\n"
+        "else:\n    raise NotImplementedError('no')\nprint(CUDA_HOME)\n"
+    )
+    part = judge_files(tmp_path, {"setup.py": code})
+    lines = {f.location.line for f in part.findings if f.rule.endswith("CUDA_HOME")}
+    assert 3 not in lines
+    assert 7 in lines
+    assert [f.location.line for f in part.findings if f.rule == "cuda-required"] == [3]
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("y = x[torch.relu(x) > 0]", "boolean-mask-index"),
+        ("y = torch.zeros(int(torch.relu(x).sum()))", "data-dependent-size"),
+    ],
+)
+def test_how_many_are_left_is_never_certain(tmp_path: Path, line: str, rule: str) -> None:
+    code = (
+        "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+        f"        {line}\n        return y\n"
+    )
+    (finding,) = of_rule(tmp_path, code, rule)
+    assert finding.confidence is Confidence.LIKELY

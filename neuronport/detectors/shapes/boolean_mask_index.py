@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
+from neuronport.detectors._tensors import LIKELY
 from neuronport.detectors.shapes._indexing import masked_item
+from neuronport.findings import weakest
 from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
@@ -20,7 +22,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         yield Hit(
             event.span,
             f"{view.text(event.value)} is read by a mask: the data decides how many elements are left",
-            sure,
+            weakest(sure, LIKELY),  # that this is a mask is told from how it was made
         )
 
 

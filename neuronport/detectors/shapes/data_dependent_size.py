@@ -39,7 +39,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
                 yield Hit(
                     event.span,
                     f"{name.rpartition('.')[2]} is sized by a value read from a tensor",
-                    placed(event, view, sure),
+                    # That the value is read may be certain, that its size differs is not.
+                    placed(event, view, weakest(sure, LIKELY)),
                 )
                 return
         return
