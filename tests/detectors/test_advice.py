@@ -232,3 +232,33 @@ def test_an_extension_is_called_what_its_name_says(tmp_path: Path) -> None:
         if f.rule == "compiled-cuda-module"
     }
     assert told == {2: ("likely", False), 3: ("likely", True), 4: ("likely", False)}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("gpu_id", "the local rank"), ("use_cuda", "carry a torch.device")]
+)
+def test_a_number_of_a_device_is_no_switch(tmp_path, name, said):
+    code = f"import torch\ndef main(args):\n    print(args.{name})\n"
+    assert advice(tmp_path, code, "cuda-flag").startswith(said)
+
+
+@pytest.mark.parametrize(("more", "embedded"), [("", False), (", images=images", True)])
+def test_a_prompt_with_images_is_as_long_as_what_embeds_it(tmp_path, more, embedded):
+    code = (
+        "import transformers\ndef answer(model, ids, images):\n"
+        f"    return model.generate(ids{more}, do_sample=True, max_new_tokens=9)\n"
+    )
+    said = advice(tmp_path, code, "growing-generation-cache")
+    assert ("inputs_embeds" in said) is embedded
+    assert "from transformers 4.38" in said
+
+
+@pytest.mark.parametrize(
+    ("index", "expanded"), [("i.unsqueeze(-1).repeat(1, 8)", True), ("i.unsqueeze(-1)", False)]
+)
+def test_an_index_is_expanded_in_place_of_repeated(tmp_path, index, expanded):
+    code = (
+        "import torch\ndef pick(x: torch.Tensor, i):\n"
+        f"    index = {index}\n    return torch.gather(x, 1, index)\n"
+    )
+    assert (".expand()" in advice(tmp_path, code, "int64-gather")) is expanded

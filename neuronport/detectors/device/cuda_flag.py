@@ -63,6 +63,10 @@ NAMES = _COUNTS | frozenset(
     ]
 )
 _NUMBERS = frozenset(("gpu", "gpu_id", "gpuid", "gpu_index", "cuda_id", "cuda_device"))
+_NUMBERED = (
+    "the local rank: torch.accelerator.set_device_index(local_rank) once, and a device without a number "
+    "after that (torch_xla.device() on the XLA path)"
+)
 EVENTS = ("attr", "param")
 ONLY = NAMES
 
@@ -73,8 +77,13 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "param":
         if event.name in ("device_ids", "cuda"):
             return
-        says = "numbers a CUDA device" if event.name in _NUMBERS else "stands for CUDA"
-        yield Hit(event.span, f"the parameter {event.name} {says}", Confidence.POSSIBLE)
+        says, instead = _said(event.name)
+        yield Hit(
+            event.span,
+            f"the parameter {event.name} {says}",
+            Confidence.POSSIBLE,
+            replacement=instead,
+        )
         return
     if view.kind(event.value).kind in ("tensor", "module", "array", "device", "class", "name"):
         return
@@ -83,8 +92,18 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     likely = event.name not in _COUNTS and _is_settings(event, view)
     confidence = Confidence.LIKELY if likely else Confidence.POSSIBLE
-    says = "numbers a CUDA device" if event.name in _NUMBERS else "stands for CUDA"
-    yield Hit(event.span, f"{view.text(event.value, whole=True)}.{event.name} {says}", confidence)
+    says, instead = _said(event.name)
+    yield Hit(
+        event.span,
+        f"{view.text(event.value, whole=True)}.{event.name} {says}",
+        confidence,
+        replacement=instead,
+    )
+
+
+def _said(name: str) -> tuple[str, str]:
+    """What a name stands for, and what to write instead; empty: as the rule says, of a switch."""
+    return ("numbers a CUDA device", _NUMBERED) if name in _NUMBERS else ("stands for CUDA", "")
 
 
 def _is_settings(event: Event, view: ModuleView) -> bool:

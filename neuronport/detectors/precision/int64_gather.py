@@ -48,7 +48,31 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             "take_along_dim takes int64 alone",
         )
         return
-    yield Hit(event.span, f"{call.name} with an int64 index, which the device converts first", sure)
+    yield Hit(
+        event.span,
+        f"{call.name} with an int64 index, which the device converts first",
+        sure,
+        replacement=_EXPANDED if _written_out(view, index) else "",
+    )
+
+
+_EXPANDED = (
+    "an int32 index, and .expand() in place of .repeat() or .contiguous(), which write it out: "
+    "index.int().expand(…)"
+)
+
+
+def _written_out(view: ModuleView, value: Value) -> bool:
+    """Whether an index is repeated in memory where it could be expanded."""
+    for _ in range(5):
+        if value is not None and value[0] == "v":
+            value = view.summary.definitions[value[1]].value
+        if value is None or value[0] != "call" or value[1] is None or value[1][0] != "attr":
+            return False
+        if value[1][2] in ("repeat", "contiguous"):
+            return True
+        value = value[1][1]
+    return False
 
 
 def _narrow(view: ModuleView, value: Value, depth: int = 0) -> bool:

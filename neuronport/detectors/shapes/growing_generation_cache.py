@@ -34,6 +34,12 @@ _TELLING = frozenset(
     ]
 )
 """Arguments that tell the method of transformers from others of its name."""
+_EMBEDDING = frozenset(["images", "inputs_embeds", "pixel_values", "pixel_values_videos"])
+"""Arguments that tell that the prompt is as long as what embeds it makes it."""
+_EMBEDDED = (
+    'generate(..., cache_implementation="static") (from transformers 4.38), and a fixed total length of '
+    "inputs_embeds with a mask"
+)
 _WRAPPERS = frozenset(["torch.compile", "torch.nn.DataParallel"])
 _MAX_DEPTH = 4
 
@@ -63,6 +69,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         "generate: the default cache grows by one token a step, each a new shape",
         POSSIBLE if unsure else LIKELY,
+        replacement=_EMBEDDED if given & _EMBEDDING else "",
     )
 
 
