@@ -22,7 +22,7 @@ _ASKED_TOGETHER = 500
 _DAY = 86_400
 _DAYS_KEPT = 30
 _MOST_BYTES = 1_500_000_000
-_WAIT = 3.0
+_WAIT = 10.0
 """Seconds to wait for another run that is writing."""
 T = TypeVar("T")
 _LAYOUT = (
