@@ -53,6 +53,8 @@ class Tool:
     """Exit codes of a run that did its work."""
     speaks: str = ""
     """What its output contains when it did: an exit code of 1 may mean findings or a crash."""
+    faults: str = ""
+    """What its output contains when it did not do all of it."""
     repeats: int = 0
     """Timed runs; 0: as many as asked for."""
     cold: bool = False
@@ -130,7 +132,10 @@ def run(tool: Tool, cache: Path, timeout: float, sample: bool) -> tuple[float, f
             err.seek(0)
             raise ToolError(f"ended with {code}: {err.read().decode(errors='replace')[-500:]}")
         out.seek(0)
-        if tool.speaks and tool.speaks.encode() not in out.read():
+        said_all = out.read()
+        if tool.faults and tool.faults.encode() in said_all:
+            raise ToolError(f"said {tool.faults}: files were left out")
+        if tool.speaks and tool.speaks.encode() not in said_all:
             err.seek(0)
             said = err.read().decode(errors="replace")[-500:]
             raise ToolError(f"wrote no {tool.speaks}: {said}")
@@ -193,6 +198,7 @@ def audits(python: str, package: Path, jobs: Sequence[int], installed: bool) -> 
                 {} if installed else own_env(),
                 good=(0, 1),
                 speaks='"findings"',
+                faults='"internal-error"',
                 cold=state == "cold",
             )
 

@@ -70,9 +70,9 @@ def _asked(test: Value, wanted: bool, depth: int) -> Iterator[tuple[str, str]]:
                 yield from _asked(test[1], wanted is bool(test[3][1]), depth + 1)
     elif tag == "call" and test[1] is not None:
         if test[1] == ("ref", "builtins.hasattr") and len(test[2]) == 2:
-            owner, name = test[2]
-            if owner is not None and owner[0] == "self" and name is not None:
-                yield str(name[-1]), _GIVEN if wanted else _NONE
+            owner, written = test[2]
+            if owner is not None and owner[0] == "self" and written is not None:
+                yield str(written[-1]), _GIVEN if wanted else _NONE
         elif test[1] == ("ref", "builtins.bool") and test[2]:
             yield from _asked(test[2][0], wanted, depth + 1)
         elif test[1][0] == "attr" and test[1][2] in ("item", "all", "any"):
