@@ -103,6 +103,22 @@ def test_what_is_compiled_asks_for_membership_in_no_unpacked_tuple(name):
     assert not unpacked
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_compiled_looks_for_nothing_among_tuples_written_out(name):
+    """``x in (("const", True), …)``: x is then taken to hold these types, and ``1 == True``, so that
+    one of another type is let through and fails where it is used."""
+    narrowed = [
+        node.lineno
+        for node in ast.walk(parsed(name))
+        if isinstance(node, ast.Compare)
+        and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
+        for side in node.comparators
+        if isinstance(side, ast.Tuple | ast.List | ast.Set)
+        and any(isinstance(item, ast.Tuple) for item in side.elts)
+    ]
+    assert not narrowed
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_interpreted_has_no_class_below_a_compiled_one(name):
     tree = parsed(name)

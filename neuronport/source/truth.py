@@ -60,6 +60,11 @@ def _is_bool(value: Value) -> bool:
     return value[0] in ("not", "cmp") or (value[0] == "attr" and value[2] in _NEVER)
 
 
+def _is_off(value: Value | None) -> bool:
+    """Whether this is a literal ``False`` or ``None``."""
+    return value is not None and value[0] == "const" and value[1] in (False, None)
+
+
 def _is_layout(left: Value, right: Value) -> bool:
     """``x.layout == torch.sparse_coo``"""
     return bool(
@@ -252,10 +257,11 @@ class Truth:
             if item is None or item[0] != "v":
                 return False
             definition = owner.definitions[item[1]]
-            if definition.value not in (("const", True), ("const", False)):
+            held = definition.value
+            if held is None or held[0] != "const" or not isinstance(held[1], bool):
                 return False
             method = owner.scopes[definition.scope].qualname.rpartition(".")[2]
-            if definition.value[1]:
+            if held[1]:
                 if method != "__init__" or definition.guards:
                     return False
             elif not off and definition.guards and _SETS_UP.search(method):
@@ -324,11 +330,11 @@ class Truth:
         """False for a switch that is off unless given, and is given as on only where CUDA was asked
         for: ``if torch.cuda.is_available(): self.check(cuda=True)``."""
         default = next((p[1] for p in function.params if p[0] == value[2]), None)
-        if default not in (("const", False), ("const", None)):
+        if not _is_off(default):
             return None
         asked = False
         for call, passed in calls:
-            if passed in (("const", False), ("const", None)):
+            if _is_off(passed):
                 continue
             if passed is None:
                 starred = any(a is not None and a[0] == "starred" for a in call.args)
