@@ -266,7 +266,7 @@ class Truth:
                     return False
             elif not off and definition.guards and _SETS_UP.search(method):
                 guards = (owner.guards[i] for i in definition.guards)
-                asked = [g for g in guards if g.test not in (value, ("not", value))]
+                asked = [g for g in guards if g.test != value and g.test != ("not", value)]
                 off = bool(asked) and all(
                     g.kind in ("if", "early") and self._of(owner, g.test, depth + 1) is g.polarity
                     for g in asked

@@ -240,7 +240,7 @@ class Resolver:
                     atoms.append(_atom((atom.module, ("attr", inner, name), chain)))
             elif (
                 inner[0] in ("unpack", "item")
-                and inner[2] in (0, ("const", 0))
+                and (inner[2] == 0 or inner[2] == ("const", 0))
                 and inner[1] is not None
                 and inner[1][0] == "call"
             ):

@@ -55,7 +55,11 @@ def _comes_from(value: Value, read: Any, line: int, view: ModuleView, depth: int
         return _comes_from(view.summary.definitions[value[1]].value, read, line, view, depth + 1)
     if tag == "call":
         func = value[1]
-        if value[4] == line and func is not None and read in (func[:0:-1], (func[-1], value[2])):
+        if (
+            value[4] == line
+            and func is not None
+            and (read == func[:0:-1] or read == (func[-1], value[2]))
+        ):
             return True
         target = view.resolver.callee(view.summary, func)
         if target is not None and target[0] == view.summary:

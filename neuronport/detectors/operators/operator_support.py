@@ -287,7 +287,7 @@ def _size(value: Value, view: ModuleView, depth: int = 0) -> int | None:
         if (
             end is not None
             and end[0] == "slice"
-            and end[1] in (None, ("const", None), ("const", 0))
+            and (end[1] is None or end[1] == ("const", None) or end[1] == ("const", 0))
         ):
             known, number = view.constant(end[2])
             return number if known and type(number) is int and number > 0 else None

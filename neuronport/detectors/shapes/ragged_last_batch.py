@@ -41,7 +41,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     source = _NOT_TRAIN.sub("", view.text(dataset))
     if (_OTHER.search(source) and not _TRAIN.search(source)) or _evaluates(dataset, view):
         return
-    in_order = view.constant(shuffle) in ((True, False), (True, None))
+    told, mixes = view.constant(shuffle)
+    in_order = told and (mixes is None or mixes is False)
     if shuffled:
         sure = LIKELY
     elif _TRAIN.search(source):
