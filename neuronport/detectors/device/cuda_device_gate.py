@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
@@ -13,6 +14,7 @@ from neuronport.source.view import ModuleView
 EVENTS = ("str", "use")
 STRINGS = _strings.STRINGS
 _MOVES = ("to", "cuda")
+_DEVICE_NAME = re.compile(r"(^|[._])dev(ice)?$", re.I)
 _LINES = 3
 """Lines of a branch in which a move is looked for."""
 _NOT_THERE = 'device.type == "cpu", or a test for the ability that is missing'
@@ -30,7 +32,10 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         if listed and _strings.has_neuron(event, view):
             return
         yield Hit(
-            event.span, f"asks whether {view.text(role[1])} begins with 'cuda'", Confidence.CERTAIN
+            event.span,
+            f"asks whether {view.text(role[1])} begins with 'cuda'",
+            Confidence.CERTAIN,
+            replacement=_of_text(role[1], _is_refused(event, view), view),
         )
         return
     if not _strings.is_compared(role):
@@ -51,8 +56,36 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         question,
         confidence,
-        replacement=_there_already(event, other, view) or _NOT_THERE if other_way else "",
+        replacement=_there_already(event, other, view) or _of_text(other, True, view) or _NOT_THERE
+        if other_way
+        else _of_text(other, False, view),
     )
+
+
+def _is_refused(event: Event, view: ModuleView) -> bool:
+    """Whether a call stands behind a ``not``: ``not device.startswith("cuda")``."""
+    return any(
+        test.name == "not" and test.at[:2] <= event.at[:2] <= test.at[2:]
+        for test in view.tests.get(event.at[0], ())
+    )
+
+
+def _of_text(asked: Value, other_way: bool, view: ModuleView) -> str:
+    """What to ask instead of what may be the text of a device, which has no type of its own. Empty: it
+    is no device by its name, or the type of one is asked for already."""
+    if (
+        asked is not None
+        and asked[0] == "call"
+        and asked[1] == ("ref", "builtins.str")
+        and asked[2]
+    ):
+        asked = asked[2][0]
+    if asked is None or asked[0] not in ("v", "param", "attr") or asked[-1] == "type":
+        return ""
+    name = view.text(asked, whole=True)
+    if not _DEVICE_NAME.search(name):
+        return ""
+    return f'torch.device({name}).type {"==" if other_way else "!="} "cpu": right for a text too'
 
 
 def _is_negated(event: Event, view: ModuleView) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.findings import Confidence, Related
+from neuronport.findings import Confidence, Related, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
@@ -66,7 +66,8 @@ def _device(value: Value, view: ModuleView) -> tuple[Confidence, tuple[Related, 
 
 
 def _generator(value: Value, view: ModuleView) -> tuple[Confidence, tuple[Related, ...]] | None:
-    for atom in view.follow(value):
+    atoms = view.follow(value)
+    for atom in atoms:
         inner = atom.value
         while inner is not None and inner[0] == "call" and inner[1] is not None:
             func = inner[1]
@@ -79,6 +80,8 @@ def _generator(value: Value, view: ModuleView) -> tuple[Confidence, tuple[Relate
                 device = inner[2][0] if inner[2] else given.get("device")
                 found = _device(device, view)
                 if found is not None:
-                    return found[0], atom.chain
+                    # One of several values: which it is was decided elsewhere.
+                    sure = found[0] if len(atoms) == 1 else weakest(found[0], Confidence.LIKELY)
+                    return sure, atom.chain
             break
     return None

@@ -19,10 +19,27 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     sure = masked_item(event, view)
     if sure is None:
         return
+    written = event.args[1] if event.args is not None and len(event.args) > 1 else None
     says = f"{view.text(event.value)} is written by a mask, of which indices are made first"
     if _is_selected(event, view):
         says += "; so is what is written, for which wrong numbers were reported on trn2 (XLA)"
-    yield Hit(event.span, says, sure)
+    yield Hit(event.span, says, sure, replacement=_ROWS if _is_tensor(written, event, view) else "")
+
+
+_ROWS = (
+    "torch.where(mask, v, x) if v is a scalar or has the shape of x; if it has one element for each "
+    "that is marked: scatter by position, or on the host before the batch is moved"
+)
+_SCALARS = frozenset(("mean", "sum", "item", "min", "max", "amax", "amin", "median", "std"))
+
+
+def _is_tensor(written: Value, event: Event, view: ModuleView) -> bool:
+    """Whether what is written is a tensor of a shape that is not known to fit ``torch.where``."""
+    if written is None or written[0] in ("const", "neg", "item", "bin"):
+        return False
+    if written[0] == "call" and written[1] is not None and written[1][-1] in _SCALARS:
+        return False
+    return view.kind(written).kind == "tensor" and not _is_selected(event, view)
 
 
 def _is_selected(event: Event, view: ModuleView) -> bool:

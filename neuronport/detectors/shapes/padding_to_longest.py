@@ -44,6 +44,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     if not _longest(event, view) or view.given(event, "pad_to_multiple_of"):
         return
+    if not event.args and view.given(event, "images") and not view.given(event, "text"):
+        return  # images alone have no length
     if _left_out(event, view):
         yield Hit(
             event.span,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
@@ -10,6 +11,8 @@ from neuronport.detectors._uses import LOOP, TO_HOST, uses
 from neuronport.readers.python.facts import Event
 from neuronport.source.view import ModuleView
 
+_CHECKS = re.compile(r"(^|[._])(validat|check_|\w+_(validation|check)$)", re.I)
+"""In the name of a function: it only asks whether what it is given is allowed."""
 METHODS = ("unique", "unique_consecutive")
 EVENTS = ("use", "method")
 ONLY = frozenset(METHODS)
@@ -30,6 +33,11 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         instead = (
             "the result goes to the host anyway: move the tensor there first (x.cpu().unique()), or "
             "ask where the data comes from"
+        )
+    elif _CHECKS.search(view.scope(event)):
+        instead = (
+            "compare directly, with the bounds or the values that are allowed ((x != 0) & (x != 1)); or "
+            "leave the check out, where there is a switch for it"
         )
     elif LOOP in done:
         instead = (

@@ -15,6 +15,8 @@ EVENTS = ("item",)
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.name != "store" or not event.args or not _strided(event.args[0]):
         return
+    if _is_masked(event.args[0]):
+        return  # the mask decides what it costs: boolean-mask-assignment
     if not uses_torch(view) or view.receiver(event.value, "tensor") is None:
         return
     if view.kind(event.value).kind != "tensor" and not view.hot(event):
@@ -25,8 +27,27 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         f"writes into a strided slice of {view.text(event.value)}: the whole buffer is copied",
         placed(event, view, LIKELY),
-        replacement=_BOTH if _count(event.args[0]) > 1 or _is_same(event, view) else "",
+        replacement=_instead(event, view),
     )
+
+
+def _instead(event: Event, view: ModuleView) -> str:
+    """What to write there; empty: what the rule says, the halves of the last dimension joined."""
+    index, written = (*(event.args or ()), None, None)[:2]
+    if _count(index) > 1 or _is_same(event, view):
+        return _BOTH
+    if written is not None and written[0] in ("const", "neg"):
+        return _FILLED
+    parts = index[1] if index is not None and index[0] == "tuple" else (index,)
+    last = len(parts) - 1
+    at = next((i for i, part in enumerate(parts) if _strided(part)), last)
+    plain = all(p is not None and p[0] == "slice" for p in parts[:at])
+    if plain and (at < last or last == 0):
+        return f"torch.stack((a, b), dim={at + 1}).flatten({at}, {at + 1})"
+    return ""
+
+
+_FILLED = "x.masked_fill(positions, value), with a mask of the positions made once"
 
 
 _BOTH = "torch.where(mask, new, old), with a mask of the positions made once"
@@ -39,6 +60,15 @@ def _is_same(event: Event, view: ModuleView) -> bool:
     if written is not None and written[0] == "v":
         written = view.summary.definitions[written[1]].value
     return written is not None and written[0] == "item" and written[2] == (event.args or ())[0]
+
+
+def _is_masked(index: Value) -> bool:
+    """Whether a comparison stands beside the slice: ``x[::2, :, image > 0.5]``."""
+    return (
+        index is not None
+        and index[0] == "tuple"
+        and any(part is not None and part[0] in ("cmp", "invert") for part in index[1])
+    )
 
 
 def _count(index: Value) -> int:

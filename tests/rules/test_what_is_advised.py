@@ -1,0 +1,93 @@
+"""What findings advise has to fit the line: forms for which what the rule says is not the answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.judging import judge_files
+
+
+def advised(folder: Path, code: str, rule: str) -> list[str]:
+    part = judge_files(folder, {"case.py": code})
+    return [next(iter(f.by_target.values())).replacement for f in part.findings if f.rule == rule]
+
+
+@pytest.mark.parametrize(
+    ("asks", "advice"),
+    [
+        ("device.startswith('cuda')", 'torch.device(device).type != "cpu"'),
+        ("not device.startswith('cuda')", 'torch.device(device).type == "cpu"'),
+        ("'cuda' in str(device)", 'torch.device(device).type != "cpu"'),
+        ("device.type == 'cuda'", 'device.type != "cpu", or'),
+        ("device.type != 'cuda'", 'device.type == "cpu", or'),
+    ],
+)
+def test_the_text_of_a_device_has_no_type(tmp_path: Path, asks: str, advice: str) -> None:
+    code = f"import torch\ndef f(device):\n    if {asks}:\n        pass\n"
+    (said,) = advised(tmp_path, code, "cuda-device-gate")
+    assert said.startswith(advice)
+
+
+@pytest.mark.parametrize(
+    ("slice_", "value", "advice"),
+    [
+        ("..., ::2", "a.sin()", "torch.stack((a, b), dim=-1).flatten(-2)"),
+        (":, 0::2", "a.sin()", "torch.stack((a, b), dim=-1).flatten(-2)"),
+        ("::2", "a.sin()", "torch.stack((a, b), dim=1).flatten(0, 1)"),
+        (":, ::2, :", "a.sin()", "torch.stack((a, b), dim=2).flatten(1, 2)"),
+        ("..., ::2", "1.0", "x.masked_fill(positions, value)"),
+        ("::2, :, a > 0.5", "1.0", ""),
+    ],
+)
+def test_halves_are_joined_in_the_dimension_that_is_strided(
+    tmp_path: Path, slice_: str, value: str, advice: str
+) -> None:
+    code = (
+        "import torch\nclass Net(torch.nn.Module):\n    def forward(self, a):\n"
+        f"        out = torch.zeros_like(a)\n        out[{slice_}] = {value}\n        return out\n"
+    )
+    said = advised(tmp_path, code, "strided-slice-assignment")
+    assert len(said) == bool(advice)
+    assert not advice or said[0].startswith(advice)
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [("0", True), ("y.mean()", True), ("y[m]", True), ("torch.cat((y, y))", False)],
+)
+def test_what_is_written_by_a_mask_may_be_the_rows_that_are_marked(
+    tmp_path: Path, value: str, fits: bool
+) -> None:
+    code = (
+        "import torch\ndef f(x: torch.Tensor, y: torch.Tensor):\n"
+        f"    m = x > 0\n    x[m] = {value}\n    return x\n"
+    )
+    (said,) = advised(tmp_path, code, "boolean-mask-assignment")
+    assert ("scatter by position" in said) is not fits
+
+
+def test_a_check_of_values_compares_them(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef _tensor_validation(x: torch.Tensor):\n    u = torch.unique(x)\n"
+        "def f(x: torch.Tensor):\n    u = torch.unique(x)\n"
+    )
+    check, other = advised(tmp_path, code, "unique-values")
+    assert check.startswith("compare directly")
+    assert other.startswith("where the values are whole")
+
+
+def test_one_of_two_generators_is_not_certain(tmp_path: Path) -> None:
+    code = (
+        "import torch\nhost = torch.Generator()\nchip = torch.Generator('cuda')\n"
+        "def f(flag, d):\n    g = host if flag else chip\n"
+        "    return torch.randn(3, generator=g, device=d), torch.randn(3, generator=chip)\n"
+    )
+    part = judge_files(tmp_path, {"case.py": code})
+    sure = [
+        f.confidence.value
+        for f in part.findings
+        if f.rule == "rng-device-generator" and f.location.line == 6
+    ]
+    assert sure == ["likely", "certain"]
