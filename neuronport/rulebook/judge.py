@@ -263,6 +263,8 @@ class Judge:
         elif event.kind == "use" and event.role == "load" and view.compared(event):
             override = Verdict.LOCKS_IN
             message = f"{match.name} is compared with: Neuron's is another"
+            if _TYPED.match(match.name):
+                instead = "x.dtype and x.device.type, each asked for what is meant here"
         elif event.role == "load" and _TYPED.match(match.name) and not _casts(event, view):
             # What is made of it later is not seen.
             sure = weakest(sure, Confidence.LIKELY)
@@ -716,7 +718,7 @@ def _answered(
     if decides is Decided.STOPS_CUDA:
         return Verdict.LOCKS_IN, f"{says}: where CUDA is asked for, the program ends here"
     if decides is Decided.EMPTIES:
-        return Verdict.BREAKS, f"{says}, so the loop over it does nothing, and nothing fails"
+        return Verdict.DIVERGES, f"{says}, so the loop over it does nothing, and nothing fails"
     if decides is Decided.BUILDS:
         return Verdict.LOCKS_IN, f"{says}{_BUILDS}"
     if decides is Decided.CUDAS_OWN:

@@ -28,6 +28,8 @@ _PLACES_LAST = frozenset(
 )
 _OF_DEVICES = re.compile(r"cuda|gpu|cpu|device|accel|backend|n_?proc|world_size", re.I)
 """In a name: what is kept there chooses where the program runs."""
+_PINS = re.compile(r"pin(s|ned|ning)?_?mem", re.I)
+"""In a name: memory of the host is pinned, which places nothing."""
 _LOADS = ("torch.load", "torch.jit.load")
 _STORES = ("storage", "storages", "s", "store")
 _DESCRIBES = re.compile(
@@ -402,9 +404,22 @@ def of_test(event: Event, view: ModuleView) -> Decided:
     if event.name == "assert":
         return Decided.STOPS
     decides = _of(view, event, lambda test: test == event.value)
-    if decides is Decided.DEVICE and _REPORTS.search(view.scope(event)):
+    if decides is Decided.DEVICE and (
+        _REPORTS.search(view.scope(event)) or _PINS.search(_name_of(event.value, view))
+    ):
         return Decided.SKIPS
     return decides
+
+
+def _name_of(value: Value, view: ModuleView) -> str:
+    """How a variable or an attribute is called, if it is one."""
+    while value is not None and value[0] == "not":
+        value = value[1]
+    if value is None:
+        return ""
+    if value[0] == "v":
+        return view.summary.definitions[value[1]].name
+    return str(value[2]) if value[0] in ("attr", "param") else ""
 
 
 def lets_through(event: Event, view: ModuleView) -> bool:
@@ -477,6 +492,9 @@ def _later(view: ModuleView, event: Event, ours: Any) -> Decided:
         if any(value is not None and value[0] == "v" and value[1] in kept for value in values)
     }
     if kept or names:
+        called = names | {facts.definitions[i].name for i in kept}
+        if all(map(_PINS.search, called)):
+            return Decided.SKIPS
         found = [
             i
             for i, guard in enumerate(facts.guards)
@@ -494,7 +512,6 @@ def _later(view: ModuleView, event: Event, ours: Any) -> Decided:
             return Decided.UNKNOWN  # a number of processes, or of parts
         if not any(_mentions(value, kept, names, 0) for value in _all(view)):
             return Decided.SAYS
-        called = names | {facts.definitions[i].name for i in kept}
         return Decided.UNKNOWN if any(map(_OF_DEVICES.search, called)) else Decided.SAYS
     for n in range(line, line - _MAX_LINES, -1):
         for call in view.calls_at.get(n, ()):

@@ -29,6 +29,7 @@ _OFTEN_OFF = (
     "dump",
 )
 """What switches are called that are on when somebody looks, not in every run."""
+_DEBUGS = re.compile(r"(^|_)debug(?!ged|gable)", re.I)
 _BROKEN = ("isnan", "isinf")
 _MAX_DEPTH = 5
 _BARE = re.compile(
@@ -203,6 +204,37 @@ def seldom(event: Event, view: ModuleView) -> bool:
         if first_time(i, guard, view.once("kept", lambda: kept(view.facts))):
             return True
     return _after_round(event, view)
+
+
+def for_debugging(event: Event, view: ModuleView) -> bool:
+    """Whether a place runs only where somebody looks for an error: ``if self.debug:``."""
+    return any(
+        guard.kind in ("if", "ifexp", "bool", "early")
+        and _debugs(guard.test, guard.polarity, view, 0)
+        for guard in view.guards(event)
+    )
+
+
+def _debugs(test: Value, holds: bool, view: ModuleView, depth: int) -> bool:
+    if test is None or depth > _MAX_DEPTH:
+        return False
+    tag = test[0]
+    if tag == "not":
+        return _debugs(test[1], not holds, view, depth + 1)
+    if tag == "bool":
+        asked = [_debugs(part, holds, view, depth + 1) for part in test[2]]
+        # One of several is enough where all have to hold.
+        return any(asked) if (test[1] == "and") is holds else all(asked)
+    if tag == "cmp":
+        if test[3] != ("const", None) or test[2] not in ("is", "is not"):
+            return False
+        return _debugs(test[1], holds is (test[2] == "is not"), view, depth + 1)
+    if tag == "any":
+        return all(_debugs(part, holds, view, depth + 1) for part in test[1])
+    if not holds or tag not in ("param", "attr", "v"):
+        return False
+    name = view.facts.definitions[test[1]].name if tag == "v" else str(test[2])
+    return _DEBUGS.search(name) is not None
 
 
 def _ends_by_raising(view: ModuleView) -> dict[tuple[int, bool], list[Value]]:

@@ -33,6 +33,8 @@ _OF_ZERO: Mapping[str, Callable[[float], bool]] = {
 _VENDORS = ("cuda", "xpu", "mps", "npu", "hpu", "musa", "mlu")
 _DEVICE = re.compile(rf"^({'|'.join(_VENDORS)}|cpu|neuron|xla)(:\d+)?$")
 _OTHER_DEVICE = re.compile(rf"^({'|'.join(_VENDORS)})(:\d+)?$")
+_CUDA_TYPE = re.compile(r"^torch\.cuda\.(sparse\.)?\w*Tensor$")
+"""What ``x.type()`` answers of a tensor on CUDA, and of no other."""
 
 
 DEVICE_WORD = re.compile(
@@ -63,6 +65,22 @@ def _is_bool(value: Value) -> bool:
 def _is_off(value: Value | None) -> bool:
     """Whether this is a literal ``False`` or ``None``."""
     return value is not None and value[0] == "const" and value[1] in (False, None)
+
+
+def _is_cuda_type(left: Value, right: Value) -> bool:
+    """``x.type() == "torch.cuda.HalfTensor"``"""
+    return bool(
+        left is not None
+        and left[0] == "call"
+        and left[1] is not None
+        and left[1][0] == "attr"
+        and left[1][2] == "type"
+        and not left[2]
+        and right is not None
+        and right[0] == "const"
+        and isinstance(right[1], str)
+        and _CUDA_TYPE.match(right[1])
+    )
 
 
 def _is_layout(left: Value, right: Value) -> bool:
@@ -570,6 +588,8 @@ class Truth:
             return self._is_none(module, left, op, depth)
         if op in ("==", "!=", "is", "is not") and _is_layout(left, right):
             return op in ("!=", "is not")
+        if op in ("==", "!=") and (_is_cuda_type(left, right) or _is_cuda_type(right, left)):
+            return bool(op == "!=")
         if op in ("==", "!="):
             lefts, rights = self.choices(module, left), self.choices(module, right)
             if lefts is not None and rights is not None:

@@ -62,7 +62,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if place is None:
         return
     confidence, why = place
-    if confidence is not POSSIBLE and nothing_placed(event, view):
+    if confidence is not POSSIBLE and (nothing_placed(event, view) or _tries(event, view)):
         confidence = POSSIBLE
     becomes = uses(event, view)
     if _is_result(event, view, becomes):
@@ -73,6 +73,16 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     yield Hit(event.span, f"{what} waits for the device, {why}", confidence, replacement=instead)
     if event.kind == "method" and event.name == "item" and view.ctx(event).loops:
         yield from _passed_on(event, view, confidence)
+
+
+def _tries(event: Event, view: ModuleView) -> bool:
+    """Whether the body of a module asserts something of what it tries out."""
+    if view.facts.scopes[view.ctx(event).scope].kind != "module":
+        return False
+    return any(
+        test.name == "assert" and test.at[:2] <= event.at[:2] <= test.at[2:]
+        for test in view.tests.get(event.at[0], ())
+    )
 
 
 _MADE = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "full"))

@@ -173,6 +173,12 @@ def _is_cuda(value: Value) -> bool:
     )
 
 
+def builds_for(event: Event, view: ModuleView) -> bool:
+    """Whether the option that a text is the default of chooses what a compiler builds for."""
+    line = event.at[0]
+    return any(d.line == line and d.name.lstrip("-") == "target" for d in view.facts.definitions)
+
+
 def callee_name(func: Value, view: ModuleView) -> str:
     """The last part of what is called."""
     if func is None:
@@ -200,7 +206,9 @@ def place(event: Event, view: ModuleView) -> tuple[Confidence, str] | None:
         if DEVICE_WORD.search(name) or "cuda" in name.lower():
             return Confidence.CERTAIN, f"assigned to {name}"
         if re.search(
-            r"name|key|label|prefix|suffix|title|extra|backend|mode|kind|path|dir", name, re.I
+            r"name|key|label|prefix|suffix|title|extra|backend|mode|kind|path|dir|target",
+            name,
+            re.I,
         ):
             return Confidence.POSSIBLE, f"assigned to {name}"
         return Confidence.LIKELY, f"assigned to {name}"

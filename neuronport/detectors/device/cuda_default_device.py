@@ -33,6 +33,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     confidence, where = found
     if option:
         where = "default of a command line option"
+        if _strings.builds_for(event, view):
+            confidence = Confidence.POSSIBLE
     verdict = None
     overriding = 0 if option else _overriding(role, view)
     if overriding:

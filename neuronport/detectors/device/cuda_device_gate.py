@@ -34,7 +34,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         yield Hit(
             event.span,
             f"asks whether {view.text(role[1])} begins with 'cuda'",
-            Confidence.CERTAIN,
+            Confidence.CERTAIN if _strings.is_device(role[1], view) else Confidence.POSSIBLE,
             replacement=_of_text(role[1], _is_refused(event, view), view),
         )
         return

@@ -97,6 +97,9 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         placed = Confidence.POSSIBLE
     operator = _lookup(spelling, "native", None, call).operator.partition(".")[0]
     where = f", {hot}" if hot else ""
+    if hot and places.for_debugging(event, view):
+        placed = Confidence.POSSIBLE
+        where += ", but this only to look for errors"
     size = _size(subject, view)
     stage = _TRACED if not hot or "forward" in hot else _TRAINED if "training" in hot else "loop"
     yield Hit(

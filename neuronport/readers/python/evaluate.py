@@ -119,6 +119,8 @@ _TYPE_TESTS = (("ref", "builtins.isinstance"), ("ref", "builtins.issubclass"))
 _FOR_TYPES = (("ref", "typing.TYPE_CHECKING"), True)
 _IS_SCRIPT = ("cmp", ("ref", "builtins.__name__"), "==", ("const", "__main__"))
 _APPLY = ".apply"
+_STARTERS = ("Thread", "Process")
+"""How classes end whose objects call what they are made with."""
 _MOVES = ("cpu", "cuda", "to", "xpu", "npu")
 _EXITS = frozenset(
     (
@@ -1347,6 +1349,8 @@ class _Reader:
                 self.called(func_value, node.lineno, a, k)
                 if tag == "ref" and dotted.endswith(_APPLY):
                     self.applied(dotted, node.lineno)
+            if k and tag in ("ref", "attr") and func_value[-1].endswith(_STARTERS):
+                self.started(k, node.lineno)
         if hit:
             self.emit(_event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
         if a and func_value is not None and func_value[0] == "ref":
@@ -1400,6 +1404,22 @@ class _Reader:
         self.calls.append(
             (callee, args[:_MAX_ARGS], kwargs[:_MAX_ARGS], line, self.loops, self.guards)
         )
+
+    def started(self, kwargs: tuple[tuple[str | None, Value], ...], line: int) -> None:
+        """``Thread(target=f, args=(a, b))``: what it begins with is called with these."""
+        target: Value = None
+        args: tuple[Value, ...] = ()
+        for name, value in kwargs:
+            if name == "target":
+                target = value
+            elif name == "args" and value is not None and value[0] in ("tuple", "list"):
+                args = tuple(value[1])
+            elif name in ("args", "kwargs"):
+                args = (("starred", value),)  # whatever it is given is not known
+        if target is not None and target[0] == "ref":
+            dotted: str = target[1]
+            if dotted[:1] == "@" or dotted.partition(".")[0] in self.tree_roots:
+                self.called(target, line, args)
 
     def moved(self, thing: Value, method: str, args: tuple[Value, ...]) -> None:
         """``model.cpu()`` or another move as a statement: a module is moved where it is."""
