@@ -209,7 +209,8 @@ class _Uses:
             name = func[1].rpartition(".")[2]
             if name == "len" and args:
                 self._note(args[0], "len")
-        inner = "" if role == RETURNED else role
+        # What class a value is of is asked of no data.
+        inner = "" if role == RETURNED or name == "isinstance" else role
         if name in _SIZING or (name in _SIZED and func is not None and func[0] == "ref"):
             inner = SIZE
         elif name in _SAVING:

@@ -178,3 +178,61 @@ def test_a_buffer_of_the_host_is_filled_from_the_device(
     code = FILLED.format(made=made, written=written)
     told = [f.message for f in found(tmp_path, code, "host-read")]
     assert [m.startswith("pad is made on the host and filled") for m in told] == [True] * reads
+
+
+METERS = """\
+import torch
+class Meters:
+    def update(self, **kwargs):
+        for k, v in kwargs.items():
+            if isinstance(v, torch.Tensor):
+                v = v.item()
+            assert isinstance(v, (float, int))
+            self.meters[k].update(v)
+def train(model, loader, optimizer):
+    meters = Meters()
+    for x in loader:
+        loss = model(x.cuda()).sum()
+        loss.backward()
+        optimizer.step()
+        if isinstance(loss, torch.Tensor):
+            print(loss.item())
+        meters.update(loss=loss)
+"""
+
+
+def test_what_is_only_asked_for_its_class_may_lie_anywhere(tmp_path: Path) -> None:
+    reads = {f.location.line: f for f in found(tmp_path, METERS, "host-read")}
+    assert reads[6].confidence.value == "possible"
+    assert "check where the data" not in advice(reads[6])
+    assert reads[16].confidence.value != "possible"
+
+
+@pytest.mark.parametrize(("chosen", "sure"), [("logits[y == 1]", True), ("logits * 2", False)])
+def test_what_a_mask_left_is_hardly_a_vocabulary(tmp_path: Path, chosen: str, sure: bool) -> None:
+    code = (
+        "import torch\ndef rank(logits: torch.Tensor, y: torch.Tensor):\n"
+        f"    fg_logits = {chosen}\n    return torch.argsort(fg_logits)\n"
+    )
+    (finding,) = found(tmp_path, code, "vocabulary-sort")
+    assert (finding.confidence.value == "possible") is sure
+
+
+@pytest.mark.parametrize(
+    ("loop", "is_size"),
+    [
+        ("for n in lengths.cpu().numpy():", False),
+        ("for n in lengths.tolist():", False),
+        ("for n in range(lengths.max().item()):", True),
+    ],
+)
+def test_elements_that_are_gone_through_are_no_size(
+    tmp_path: Path, loop: str, is_size: bool
+) -> None:
+    code = (
+        "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+        f"        lengths = self.layer(x)\n        {loop}\n            x = self.run(x, n)\n        return x\n"
+    )
+    (finding,) = [f for f in found(tmp_path, code, "host-read") if f.location.line == 5]
+    assert advice(finding).startswith("a size has to be known") is is_size
+    assert advice(finding).startswith("Python goes through") is not is_size

@@ -174,3 +174,67 @@ def test_how_many_are_left_is_never_certain(tmp_path: Path, line: str, rule: str
     )
     (finding,) = of_rule(tmp_path, code, rule)
     assert finding.confidence is Confidence.LIKELY
+
+
+COMPILED = """
+import torch
+import torch.nn.functional as F
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.loss = torch.nn.MSELoss(reduction="sum")
+    def forward(self, x, y):
+        return self.error(x, y)
+    def error(self, x, y):
+        return F.mse_loss(x, y, reduction="none")
+def step(net, x, y):
+    def inner():
+        return F.mse_loss(net(x), y)
+    return inner()
+def score(net, x, y):
+    return F.mse_loss(net(x), y)
+{compiled}
+"""
+
+
+@pytest.mark.parametrize(
+    ("compiled", "sure"),
+    [
+        ("f = torch.compile(Net())", ["likely", "likely", "possible", "possible"]),
+        ("net = Net()\nf = torch.compile(net)", ["likely", "likely", "possible", "possible"]),
+        ("f = torch.compile(step)", ["possible", "possible", "likely", "possible"]),
+        (
+            "@torch.compile(backend='neuron')\ndef run(net, x, y):\n    return score(net, x, y)",
+            ["possible", "possible", "possible", "likely"],
+        ),
+        ("f = torch.compile(torch.nn.Linear(3, 3))", ["possible"] * 4),
+        ("f = Net()", []),
+    ],
+)
+def test_a_loss_outside_of_what_is_compiled_is_hardly_one_that_fails(
+    tmp_path: Path, compiled: str, sure: list[str]
+) -> None:
+    told = of_rule(tmp_path, COMPILED.format(compiled=compiled), "mse-loss-compiled")
+    assert [f.confidence.value for f in sorted(told, key=lambda f: f.location.line)] == sure
+    said = [next(iter(f.by_target.values())).replacement for f in told]
+    assert not said or said[:3] == ["((a - b) ** 2).sum()", "(a - b) ** 2", "((a - b) ** 2).mean()"]
+
+
+@pytest.mark.parametrize(
+    ("given", "loop", "sure"),
+    [
+        ("x", "for e in range(self.num_experts):", ["likely"]),
+        ("x, top_k_weights", "for expert in self.experts:", ["likely"]),
+        ("x", "for expert in self.experts:", ["possible"]),
+        ("x", "for a, b in zip(self.model.layers, self.expert_layers):", []),
+        ("x", "for name in self.expert_order:", []),
+    ],
+)
+def test_two_networks_of_which_one_is_called_an_expert_are_no_mixture(
+    tmp_path: Path, given: str, loop: str, sure: list[str]
+) -> None:
+    code = (
+        "import torch\nclass Net(torch.nn.Module):\n"
+        f"    def forward(self, {given}):\n        {loop}\n            x = self.run(x)\n        return x\n"
+    )
+    assert [f.confidence.value for f in of_rule(tmp_path, code, "expert-loop")] == sure

@@ -14,7 +14,7 @@ from neuronport.detectors._tensors import (
     uses_arrays,
     uses_torch,
 )
-from neuronport.detectors._uses import RETURNED, SAVED, uses
+from neuronport.detectors._uses import LOOP, RETURNED, SAVED, SIZE, uses
 from neuronport.detectors.control._environments import steps_environment
 from neuronport.detectors.control._waits import LIKELY, POSSIBLE, SIZED, by_use, reached, tensor
 from neuronport.findings import Confidence, Verdict, weakest
@@ -38,6 +38,10 @@ _CONVERTS = re.compile(
 )
 """What functions are called that bring a result to the host."""
 _LENGTHS = re.compile(r"(^|_)(i?lens?|\w*lengths?|sizes?|counts?|num_\w+|n_\w+|\w*seqlens?)$", re.I)
+_GONE_THROUGH = (
+    "Python goes through its elements, for which one read of all before the loop is the least: do for all "
+    "at once on the device what the loop does for each, or take them from the batch before it is moved"
+)
 _LONG = 40
 """A name of more letters says less than none."""
 _BUILTINS = frozenset(
@@ -62,7 +66,9 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if place is None:
         return
     confidence, why = place
-    if confidence is not POSSIBLE and (nothing_placed(event, view) or _tries(event, view)):
+    if confidence is not POSSIBLE and (
+        _only_asked(event, view) or _tries(event, view) or nothing_placed(event, view)
+    ):
         confidence = POSSIBLE
     becomes = uses(event, view)
     if _is_result(event, view, becomes):
@@ -121,6 +127,37 @@ def _filled(event: Event, view: ModuleView) -> Iterator[Hit]:
     )
 
 
+def _only_asked(event: Event, view: ModuleView) -> bool:
+    """Whether nothing but ``if isinstance(v, torch.Tensor)`` says that what a function is given is a
+    tensor: it may lie anywhere."""
+    value = event.value
+    if event.kind != "method" or value is None:
+        return False
+    guards = (view.facts.guards[i] for i in view.ctx(event).guards)
+    if not any(guard.polarity and _asks_class(guard.test, value) for guard in guards):
+        return False
+    for _ in range(6):
+        if value is None or value[0] == "param":
+            break
+        if value[0] == "v":
+            value = view.facts.definitions[value[1]].value
+        elif value[0] in ("unpack", "elem", "item", "attr"):
+            value = value[1]
+        elif value[0] == "call" and value[1] is not None and value[1][0] == "attr":
+            value = value[1][1] if value[1][2] in ("items", "values", "get") else None
+        else:
+            return False
+    if value is None or value[0] != "param":
+        return False
+    return (value[1], value[2]) not in view.kinds.tensor_params
+
+
+def _asks_class(test: Value, value: Value) -> bool:
+    if test is None or test[0] != "call" or test[1] is None or test[1][0] != "ref":
+        return False
+    return bool(test[1][1] == "builtins.isinstance" and test[2] and test[2][0] == value)
+
+
 def _is_result(event: Event, view: ModuleView, becomes: frozenset[str]) -> bool:
     """Whether a whole tensor is read because somebody wants it: it is saved, shown or returned."""
     if event.kind != "method" or event.name not in _WHOLE or ".item()" in becomes:
@@ -149,6 +186,8 @@ def _instead(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
             "the environment is on the host and needs it in every step: step several at once, with "
             "one array for all, and keep what only the model needs on the device"
         )
+    if event.kind == "method" and event.name in _WHOLE and LOOP in becomes and SIZE not in becomes:
+        return _GONE_THROUGH
     advice = by_use(becomes) or _indexes(event, view, becomes)
     if advice:
         return advice

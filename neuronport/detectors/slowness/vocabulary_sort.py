@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.detectors._tensors import called, local_name, on_host, placed, same_scope
+from neuronport.detectors._tensors import called, local_name, mask, on_host, placed, same_scope
+from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
@@ -32,11 +33,14 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     if not _of_tokens(name, event, view) or _is_chosen(view, call.tensor):
         return
+    sure = placed(event, view, call.confidence)
+    if _is_masked(view, call.tensor):
+        sure = Confidence.POSSIBLE  # one number for each place, as in losses that rank
     yield Hit(
         event.span,
         f"sorts all of {local_name(view, call.tensor)}: over a vocabulary this is a TopK as wide "
         "as the vocabulary",
-        placed(event, view, call.confidence),
+        sure,
     )
 
 
@@ -47,6 +51,13 @@ def _of_tokens(name: str, event: Event, view: ModuleView) -> bool:
     params = function.params if function is not None else ()
     named = (*(p[0] for p in params), *(d.name for _, d in same_scope(view, event)))
     return any(map(_OF_TOKENS.search, named))
+
+
+def _is_masked(view: ModuleView, value: Value) -> bool:
+    """Whether a mask took some: what is left has one dimension."""
+    if value is not None and value[0] == "v":
+        value = view.summary.definitions[value[1]].value
+    return value is not None and value[0] == "item" and mask(view, value[2]) is not None
 
 
 def _is_chosen(view: ModuleView, value: Value) -> bool:
