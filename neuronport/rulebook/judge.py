@@ -279,6 +279,7 @@ class Judge:
         elif spec.id == _MODULE_MOVES and (bare := places.holds_nothing(event.value, view)):
             override = Verdict.LOCKS_IN
             message = f"{match.name}: {bare} holds neither parameters nor buffers: nothing is moved"
+            instead = "remove it: there is nothing to move"
         elif spec.answer and event.kind == "attr" and decided.for_kernels(event, view):
             override = Verdict.LOCKS_IN
             message = (

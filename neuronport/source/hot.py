@@ -53,6 +53,8 @@ _ON_IN_TRAINING = re.compile(r"train|loss|grad|sampl|generat|infer|cache|target|
 _GENERATING = re.compile(
     r"generat|sampl|decod|denois|beam_search|greedy|infer|predict|rollout|evaluat|validat", re.I
 )
+_STEPS = re.compile(r"(next|new|predict|sample|decode|generate)_?\w*tokens?$|^decode_one\w*$", re.I)
+"""What functions are called that make the next token by the model they are given first."""
 
 
 def training_loops(facts: ModuleFacts) -> dict[int, str]:
@@ -80,10 +82,18 @@ def hot_loops(facts: ModuleFacts) -> dict[int, str]:
         name = caller[len(facts.module) + 1 :]
         if name != MODULE_BODY and not _GENERATING.search(name):
             continue
-        for callee, _args, _kwargs, _line, loops, _guards in calls:
-            if not loops or callee is None or callee[0] not in ("v", "attr", "self", "param"):
+        for callee, args, _kwargs, _line, loops, _guards in calls:
+            if not loops or callee is None:
                 continue
-            if callee[0] != "self" and named.get(_named(callee, facts)) != "module":
+            if callee[0] == "ref":
+                # ``next_token(model, x)``, a function of generating that takes the model
+                if not args or named.get(_named(args[0], facts)) != "module":
+                    continue
+                if not _STEPS.search(callee[1].rpartition(".")[2]):
+                    continue
+            elif callee[0] not in ("v", "attr", "self", "param") or (
+                callee[0] != "self" and named.get(_named(callee, facts)) != "module"
+            ):
                 continue
             inner = _innermost(facts, loops)
             if inner >= 0:
@@ -169,14 +179,22 @@ class Hot:
             return False
         where = self.facts.loops[loop]
         caller = f"{self.facts.module}.{info.qualname or MODULE_BODY}"
-        for callee, _args, _kwargs, line, loops, _guards in self.facts.calls.get(caller, ()):
+        for callee, args, _kwargs, line, loops, _guards in self.facts.calls.get(caller, ()):
             if (
-                where.line <= line <= where.end_line
-                and (info.kind == "function" or _innermost(self.facts, loops) == loop)
-                and callee is not None
-                and callee[0] in ("v", "attr", "self", "param")
-                and self.kinds.of(self.summary, callee).kind == "module"
+                not where.line <= line <= where.end_line
+                or (info.kind != "function" and _innermost(self.facts, loops) != loop)
+                or callee is None
             ):
+                continue
+            run = callee if callee[0] in ("v", "attr", "self", "param") else None
+            if (
+                callee[0] == "ref"
+                and args
+                and info.kind == "function"
+                and _STEPS.search(callee[1].rpartition(".")[2])
+            ):
+                run = args[0]
+            if run is not None and self.kinds.of(self.summary, run).kind == "module":
                 return True
         return False
 

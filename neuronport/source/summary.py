@@ -103,14 +103,17 @@ class Summary:
         names: dict[str, list[int]] = {}
         rows: list[bytes] = []
         left = periodic_exits(self.guards)
+        ended = {(g.line, not g.polarity) for g in self.guards if g.kind == "early"}
         for caller, called in calls.items():
             begins = self._begins(caller) if left else 0
             for callee, args, kwargs, line, loops, guards in called:
                 found = () if self._is_held(callee) else _callee_names(callee, self)
                 if found:
                     hot = min((hot_loops[i] for i in loops if i in hot_loops), default="")
-                    if any(_is_periodic(self.guards[i].test) for i in guards) or (
-                        begins and any(begins < i < line for i in left)
+                    if (
+                        any(_is_periodic(self.guards[i].test) for i in guards)
+                        or (begins and any(begins < i < line for i in left))
+                        or (ended and hot and self._ends(guards, ended))
                     ):
                         hot += "?"
                     row = (caller.partition("#")[0], args, kwargs, line, hot, guards)
@@ -119,6 +122,14 @@ class Summary:
                     # Version 2: the same bytes for the same, so that they may be compared.
                     rows.append(marshal.dumps(row, 2))
         return marshal.dumps((self.path, names, marshal.dumps(rows))) if rows else b""
+
+    def _ends(self, guards: Iterable[int], ended: set[tuple[int, bool]]) -> bool:
+        """Whether a call is in a branch that then leaves the loop: it is made once at its end."""
+        for i in guards:
+            guard = self.guards[i]
+            if guard.kind == "if" and (guard.line, guard.polarity) in ended:
+                return True
+        return False
 
     def _begins(self, caller: str) -> int:
         """The line of a function of this module; 0: it is none, or holds others of its own."""

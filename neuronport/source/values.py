@@ -315,6 +315,12 @@ class Resolver:
                     if item is not None and item == ("const", None):
                         continue
                     returned = True
+                    if item is not None and item[0] == "param":
+                        # What this call passes, not what every call of a helper does.
+                        passed = self._argument(function, item, value)
+                        if passed is not None:
+                            atoms += self._atoms(module, passed, chain, depth, seen)
+                            continue
                     for atom in self._atoms(summary, item, (*chain, step), depth, seen):
                         if atom.value is not None and atom.value[0] == "param":
                             bound = self._argument(function, atom.value, value)

@@ -190,3 +190,21 @@ def test_what_nobody_turns_on_is_seldom(tmp_path, default, test, elsewhere, says
     code = TURNED.format(default=default, test=test, elsewhere=elsewhere)
     assert why(tmp_path, code) == says
     assert "every step" in why(tmp_path, code.replace("reverse", "compute_loss"))
+
+
+def test_a_function_that_makes_the_next_token_is_given_the_model(tmp_path):
+    code = GENERATE.replace("pick(model(ids))", "pick(next_token(model, ids))")
+    code += "\ndef next_token(model, ids):\n    return model(ids)\n"
+    assert why(tmp_path, code) == "called in the loop of case.generate that runs the model"
+    assert not why(tmp_path, code.replace("next_token(model, ids))", "next_token(ids, model))"))
+
+
+@pytest.mark.parametrize(("end", "now_and_then"), [("break", True), ("pass", False)])
+def test_what_is_called_as_a_loop_ends_runs_once(tmp_path, end, now_and_then):
+    code = (
+        "import torch\ndef report(x):\n    return torch.sort(x)\n"
+        "def fit(model, optimizer, batches, most):\n    for x in batches:\n"
+        f"        if x.epoch > most:\n            report(x)\n            {end}\n"
+        "        loss = model(x)\n        loss.backward()\n        optimizer.step()\n"
+    )
+    assert why(tmp_path, code).endswith(", though not in every step") is now_and_then

@@ -49,3 +49,16 @@ def test_a_static_method_is_given_no_object(tmp_path, decorator, first, call):
     assert not [f for f in part.findings if f.rule == "host-read"]
     part = judge_files(tmp_path, {"net.py": code.replace("x, 2)", "x, x)")})
     assert [f.location.line for f in part.findings if f.rule == "host-read"] == [7]
+
+
+@pytest.mark.parametrize(("chosen", "found"), [("4", {"integer-device"}), ("other", set())])
+def test_a_helper_returns_what_this_call_passes(tmp_path, chosen, found):
+    helper = "def default(value, other):\n    if value is None:\n        return other\n    return value\n"
+    user = (
+        "import torch\nfrom helpers import default\n"
+        f"def place(model: torch.nn.Module, other):\n    where = default({chosen}, {chosen})\n"
+        "    return model.to(where)\n"
+        "def size(x):\n    return default(8, 16) + default(2, 4)\n"
+    )
+    part = judge_files(tmp_path, {"helpers.py": helper, "user.py": user})
+    assert {f.rule for f in part.findings} & {"integer-device"} == found

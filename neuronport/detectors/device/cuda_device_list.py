@@ -101,16 +101,24 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     yield Hit(event.span, f"a list of devices, {found[1]}", found[0])
 
 
+_MAKING = frozenset(("__init__", "__new__", "__post_init__"))
+
+
 def _left_alone(event: Event, view: ModuleView) -> str:
     """What to do with a list that lets CUDA alone come to what is CUDA's alone; empty: that is not
     so, as far as is known."""
-    owner = view.facts.scopes[view.ctx(event).scope].owner
+    scope = view.facts.scopes[view.ctx(event).scope]
+    owner = scope.owner
+    # What is asked where an object is made holds for all of its methods.
+    whole = bool(owner) and scope.qualname.rpartition(".")[2] in _MAKING
     for other in view.facts.events:
         if other.kind != "use" or other.role != "call" or not other.name.startswith("torch.cuda."):
             continue
         if other.name.startswith("torch.cuda.amp.") or other.name.rpartition(".")[2] in _ANYWHERE:
             continue
         ours = owner and view.facts.scopes[view.ctx(other).scope].owner == owner
+        if ours and not whole and view.ctx(other).guards:
+            ours = ""  # it asks for itself
         if ours or any(guard.line == event.at[0] for guard in view.guards(other)):
             return (
                 f"leave it as long as what it lets in is CUDA's alone: {other.name} in line "
