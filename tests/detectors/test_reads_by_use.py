@@ -236,3 +236,20 @@ def test_elements_that_are_gone_through_are_no_size(
     (finding,) = [f for f in found(tmp_path, code, "host-read") if f.location.line == 5]
     assert advice(finding).startswith("a size has to be known") is is_size
     assert advice(finding).startswith("Python goes through") is not is_size
+
+
+@pytest.mark.parametrize(
+    ("test", "sure"),
+    [
+        ("n not in self.table", "possible"),
+        ("n in self.table", "likely"),
+        ("n not in self.other", "likely"),
+    ],
+)
+def test_what_is_kept_by_a_key_is_read_once_for_it(tmp_path: Path, test: str, sure: str) -> None:
+    code = (
+        "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x, n):\n"
+        f"        if {test}:\n            self.table[n] = x.cpu()\n        return self.layer(x)\n"
+    )
+    (finding,) = found(tmp_path, code, "host-read")
+    assert finding.confidence.value == sure

@@ -67,7 +67,10 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     confidence, why = place
     if confidence is not POSSIBLE and (
-        _only_asked(event, view) or _tries(event, view) or nothing_placed(event, view)
+        _only_asked(event, view)
+        or _fills_cache(event, view)
+        or _tries(event, view)
+        or nothing_placed(event, view)
     ):
         confidence = POSSIBLE
     becomes = uses(event, view)
@@ -125,6 +128,26 @@ def _filled(event: Event, view: ModuleView) -> Iterator[Hit]:
         place[0],
         replacement=f"make {name} where {source} lies: device={view.text(written, whole=True)}.device",
     )
+
+
+def _fills_cache(event: Event, view: ModuleView) -> bool:
+    """Whether a place runs only for a key that is not kept yet, and keeps something by it:
+    ``if n not in self.table: self.table[n] = x.cpu()``."""
+    for guard in view.guards(event):
+        test = guard.test
+        if test is None or test[0] != "cmp" or test[3] is None or test[3][0] != "attr":
+            continue
+        if test[2] != ("not in" if guard.polarity else "in"):
+            continue
+        if any(
+            other.kind == "item"
+            and other.name == "store"
+            and other.ctx == event.ctx
+            and other.value == test[3]
+            for other in view.facts.events
+        ):
+            return True
+    return False
 
 
 def _only_asked(event: Event, view: ModuleView) -> bool:
