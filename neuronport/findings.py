@@ -226,6 +226,19 @@ class TargetVerdict:
         return row
 
 
+def _strongest(by_target: Mapping[str, TargetVerdict]) -> TargetVerdict:
+    """What the worst verdict, and of equal ones the surest, was said by."""
+    judged = iter(by_target.values())
+    worst = next(judged)
+    for other in judged:
+        if other.verdict is worst.verdict:
+            if CONFIDENCE_ORDER[other.confidence] < CONFIDENCE_ORDER[worst.confidence]:
+                worst = other
+        elif VERDICT_ORDER[other.verdict] < VERDICT_ORDER[worst.verdict]:
+            worst = other
+    return worst
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One rule at one place, judged for every target asked about."""
@@ -254,22 +267,12 @@ class Finding:
     @property
     def verdict(self) -> Verdict:
         """The strongest verdict over all targets."""
-        if len(self.by_target) == 1:
-            (only,) = self.by_target.values()
-            return only.verdict
-        return min((t.verdict for t in self.by_target.values()), key=VERDICT_ORDER.__getitem__)
+        return _strongest(self.by_target).verdict
 
     @property
     def confidence(self) -> Confidence:
         """The confidence of the strongest verdict."""
-        if len(self.by_target) == 1:
-            (only,) = self.by_target.values()
-            return only.confidence
-        worst = self.verdict
-        return min(
-            (t.confidence for t in self.by_target.values() if t.verdict is worst),
-            key=CONFIDENCE_ORDER.__getitem__,
-        )
+        return _strongest(self.by_target).confidence
 
     @property
     def level(self) -> Level:

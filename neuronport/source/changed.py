@@ -38,11 +38,11 @@ class State:
 
     def call(self, position: int) -> _Look:
         """At one of the calls in the module."""
-        caller, args, kwargs, line, hot, guards = marshal.loads(self._calls[position])
+        caller, args, kwargs, line, hot, guards, switches = marshal.loads(self._calls[position])
         asked = [self.summary.guards[i] for i in guards]
         lines = [line, *(guard.line for guard in asked)]
         conditions = tuple((g.test, g.polarity, g.kind) for g in asked)
-        return self._placeless((caller, args, kwargs, hot, conditions), lines), lines
+        return self._placeless((caller, args, kwargs, hot, conditions, switches), lines), lines
 
     def to_next_function(self, line: int) -> int | None:
         """Lines from one to that of the next function; None: there is none."""

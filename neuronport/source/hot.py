@@ -7,10 +7,9 @@ import re
 from functools import cache
 
 from neuronport.findings import Role
-from neuronport.readers.python.facts import MODULE_BODY, Guard, Loop, ModuleFacts
+from neuronport.readers.python.facts import MODULE_BODY, Loop, ModuleFacts
 from neuronport.source.index import Call, TreeIndex
 from neuronport.source.kinds import Kinds, table
-from neuronport.source.once import by_name
 from neuronport.source.summary import Summary
 from neuronport.workspace.roles import role_of_path
 
@@ -48,8 +47,6 @@ _SEVERAL = re.compile(r"^_?(\w*(optimi[sz]er|optim|scaler|scheduler)s|opts|\w*pa
 """What holds the optimizers of a program, or the groups of one of them."""
 _WHOLE = frozenset(("main", "run", "train", "fit"))
 """What functions are called that hold a whole training: what stands outside of its loops runs once."""
-_ON_IN_TRAINING = re.compile(r"train|loss|grad|sampl|generat|infer|cache|target|label", re.I)
-"""What switches are called that are on for all of a training or a generation, whatever the default."""
 _GENERATING = re.compile(
     r"generat|sampl|decod|denois|beam_search|greedy|infer|predict|rollout|evaluat|validat", re.I
 )
@@ -227,7 +224,7 @@ class Hot:
                 if not tested and _is_test(call.module):
                     continue
                 word = call.in_hot_loop.rstrip("?")
-                first = word != call.in_hot_loop or self._first(call)
+                first = word != call.in_hot_loop or self._is_off(call)
                 if word:
                     how = "the loop" if word == "generation" else f"the {word} loop"
                     how = f"called in {how} of {_short(call.caller)}"
@@ -253,41 +250,19 @@ class Hot:
         names = self.index.ancestors(owner)
         return any(n.startswith("torch.optim.") and ".lr_scheduler" not in n for n in names)
 
-    def _first(self, call: Call) -> bool:
-        """Whether a call is made the first time only, as far as its conditions say so."""
-        caller = self.index.module(call.module) if call.guards else None
-        return caller is not None and any(
-            by_name(caller.guards[i]) or self._off(caller, call.caller, caller.guards[i])
-            for i in call.guards
-        )
-
-    def _off(self, module: Summary, caller: str, guard: Guard) -> bool:
-        """Whether a condition is a parameter that is off by default and that nobody in the tree turns
-        on, as far as is known who calls: ``if reverse: return self.reverse(x)``."""
-        test, on = guard.test, guard.polarity
-        if test is not None and test[0] == "not":
-            test, on = test[1], not on
-        if (
-            test is None
-            or test[0] != "param"
-            or not on
-            or guard.kind not in ("if", "ifexp", "bool")
-        ):
-            return False
-        if test[1] != caller or _ON_IN_TRAINING.search(test[2]):
-            return False
-        function = module.functions.get(caller)
-        names = [param[0] for param in function.params] if function is not None else []
-        if function is None or test[2] not in names:
-            return False
-        at = names.index(test[2])
-        if function.params[at][1] != ("const", False):
-            return False
-        at -= names[0] in ("self", "cls")
-        return not any(
-            value != ("const", False)
-            for call in self.index.callers(caller)
-            for value in (*call.args[at : at + 1], *(v for k, v in call.kwargs if k == test[2]))
+    def _is_off(self, call: Call) -> bool:
+        """Whether a call is made only where a parameter is on that nobody in the tree turns on, as
+        far as is known who calls."""
+        return any(
+            not any(
+                value != ("const", False)
+                for around in self.index.callers(call.caller)
+                for value in (
+                    *around.args[at : at + 1],
+                    *(v for k, v in around.kwargs if k == name),
+                )
+            )
+            for name, at in call.switches
         )
 
     def _is_root(self, dotted: str) -> str:

@@ -42,6 +42,9 @@ class Call(NamedTuple):
     or of who calls the caller; empty: in no such loop."""
     guards: tuple[int, ...]
     """Indices into the guards of the module that calls."""
+    switches: tuple[tuple[str, int], ...]
+    """Parameters of the caller that are off by default and on where it calls this, and where a call
+    of it has each among its arguments."""
 
 
 class TreeIndex:

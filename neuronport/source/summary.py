@@ -19,6 +19,8 @@ from neuronport.readers.python.facts import (
     made,
 )
 from neuronport.source.frozen import Named, Numbered
+from neuronport.source.once import by_name
+from neuronport.source.switches import may_switch, switches
 
 
 class Summary:
@@ -103,20 +105,26 @@ class Summary:
         names: dict[str, list[int]] = {}
         rows: list[bytes] = []
         left = periodic_exits(self.guards)
+        seldom = {i for i, g in enumerate(self.guards) if _is_periodic(g.test) or by_name(g)}
+        switching = {i for i, g in enumerate(self.guards) if may_switch(g)}
         ended = {(g.line, not g.polarity) for g in self.guards if g.kind == "early"}
         for caller, called in calls.items():
+            held_by = caller.partition("#")[0]
+            function = self.functions.get(held_by)
             begins = self._begins(caller) if left else 0
             for callee, args, kwargs, line, loops, guards in called:
                 found = () if self._is_held(callee) else _callee_names(callee, self)
                 if found:
                     hot = min((hot_loops[i] for i in loops if i in hot_loops), default="")
                     if (
-                        any(_is_periodic(self.guards[i].test) for i in guards)
+                        not seldom.isdisjoint(guards)
                         or (begins and any(begins < i < line for i in left))
                         or (ended and hot and self._ends(guards, ended))
                     ):
                         hot += "?"
-                    row = (caller.partition("#")[0], args, kwargs, line, hot, guards)
+                    asked = [self.guards[i] for i in guards if i in switching]
+                    off = switches(held_by, function, asked) if asked else ()
+                    row = (held_by, args, kwargs, line, hot, guards, off)
                     for name in found:
                         names.setdefault(name, []).append(len(rows))
                     # Version 2: the same bytes for the same, so that they may be compared.

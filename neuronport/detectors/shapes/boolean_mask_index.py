@@ -56,11 +56,7 @@ def _one_each(value: Value, view: ModuleView, depth: int) -> bool:
     func = value[1]
     if func[0] == "attr":
         if func[2] in ("scatter", "scatter_"):
-            return len(value[2]) > 2 and value[2][2] in (
-                ("const", 1),
-                ("const", 1.0),
-                ("const", True),
-            )
+            return len(value[2]) > 2 and value[2][2] == ("const", 1)  # or 1.0, or True
         return func[2] in _SAME and _one_each(func[1], view, depth + 1)
     return func[0] == "ref" and func[1].rpartition(".")[2] in ("one_hot", "to_onehot")
 
