@@ -43,6 +43,7 @@ class Index:
         self._connection = connection
         self._bodies: dict[str, dict[str, Any] | None] = {}
         self._families: dict[str, list[str]] = {}
+        self._spellings: dict[str, tuple[tuple[str, ...], Sequence[Sequence[Any]]]] = {}
 
     def body(self, operator: str) -> dict[str, Any] | None:
         """``{"schema": …, "variants": […], "targets": {"native@2.33": 0}}``."""
@@ -65,17 +66,21 @@ class Index:
         return [n for (n,) in self._connection.execute("select name from operator order by name")]
 
     def spelled(self, spelling: str) -> tuple[str, ...]:
-        row = self._connection.execute(
-            "select operators from spelling where name = ?", (spelling,)
-        ).fetchone()
-        return tuple(row[0].split()) if row else ()
+        return self._spelling(spelling)[0]
 
-    def signature(self, spelling: str) -> list[list[Any]]:
+    def signature(self, spelling: str) -> Sequence[Sequence[Any]]:
         """``[name, required, keyword only, default if plain]`` of what is written in Python."""
-        row = self._connection.execute(
-            "select parameters from spelling where name = ?", (spelling,)
-        ).fetchone()
-        return json.loads(row[0]) if row else []
+        return self._spelling(spelling)[1]
+
+    def _spelling(self, spelling: str) -> tuple[tuple[str, ...], Sequence[Sequence[Any]]]:
+        known = self._spellings.get(spelling)
+        if known is None:
+            row = self._connection.execute(
+                "select operators, parameters from spelling where name = ?", (spelling,)
+            ).fetchone()
+            known = (tuple(row[0].split()), json.loads(row[1])) if row else ((), ())
+            self._spellings[spelling] = known
+        return known
 
     def spellings(self) -> dict[str, tuple[str, ...]]:
         rows = self._connection.execute("select name, operators from spelling order by name")
