@@ -118,6 +118,38 @@ def test_what_a_thread_is_given_elsewhere_is_not_known(tmp_path: Path, more: str
     assert of(found(tmp_path, code, "api/torch.cuda.synchronize")) == [("breaks", "certain")]
 
 
+WORKERS = """import torch
+import torch.multiprocessing as mp
+import unittest
+
+class TestWorkers:
+    @unittest.skipUnless({asked}, "")
+    def test_all(self):
+        mp.spawn({worker}, {given}nprocs=2)
+
+    @staticmethod
+    def _worker(rank, size):
+        torch.cuda.set_device(rank)
+        print(size)
+"""
+
+
+@pytest.mark.parametrize("given", ["(2,), ", "args=(2,), ", "args=rest, "])
+@pytest.mark.parametrize(
+    ("asked", "worker", "verdict"),
+    [
+        ("torch.cuda.is_available()", "self._worker", "locks-in"),
+        ("ready()", "self._worker", "breaks"),
+        ("torch.cuda.is_available()", "other", "breaks"),
+    ],
+)
+def test_what_is_spawned_is_called_where_that_is_said(
+    tmp_path: Path, given: str, asked: str, worker: str, verdict: str
+) -> None:
+    code = WORKERS.format(asked=asked, worker=worker, given=given)
+    assert of(found(tmp_path, code, "api/torch.cuda.set_device")) == [(verdict, "certain")]
+
+
 TARGET = "import {library}\ndef f(module):\n    {name} = 'cuda'\n    return {library}.build(module, {name})\n"
 
 

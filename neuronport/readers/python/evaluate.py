@@ -121,6 +121,7 @@ _IS_SCRIPT = ("cmp", ("ref", "builtins.__name__"), "==", ("const", "__main__"))
 _APPLY = ".apply"
 _STARTERS = ("Thread", "Process")
 """How classes end whose objects call what they are made with."""
+_SPAWN = ".spawn"
 _MOVES = ("cpu", "cuda", "to", "xpu", "npu")
 _EXITS = frozenset(
     (
@@ -1351,6 +1352,8 @@ class _Reader:
                     self.applied(dotted, node.lineno)
             if k and tag in ("ref", "attr") and func_value[-1].endswith(_STARTERS):
                 self.started(k, node.lineno)
+            elif a and tag in ("ref", "attr") and func_value[-1].endswith(_SPAWN):
+                self.spawned(a, k, node.lineno)
         if hit:
             self.emit(_event("callkw", self.span(node), self.ctx(), "", func_value, a, k))
         if a and func_value is not None and func_value[0] == "ref":
@@ -1416,10 +1419,27 @@ class _Reader:
                 args = tuple(value[1])
             elif name in ("args", "kwargs"):
                 args = (("starred", value),)  # whatever it is given is not known
-        if target is not None and target[0] == "ref":
+        self.begun(target, args, line)
+
+    def spawned(
+        self, given: tuple[Value, ...], kwargs: tuple[tuple[str | None, Value], ...], line: int
+    ) -> None:
+        """``mp.spawn(f, args=(a, b))``: f is called with its number, a and b."""
+        passed = given[1] if len(given) > 1 else dict(kwargs).get("args", ("tuple", ()))
+        known = passed is not None and passed[0] in ("tuple", "list")
+        args = (None, *passed[1]) if passed is not None and known else (("starred", passed),)
+        self.begun(given[0], args, line)
+
+    def begun(self, target: Value, args: tuple[Value, ...], line: int) -> None:
+        """Something of the tree is called in a process or thread of its own."""
+        if target is None:
+            return
+        if target[0] == "ref":
             dotted: str = target[1]
             if dotted[:1] == "@" or dotted.partition(".")[0] in self.tree_roots:
                 self.called(target, line, args)
+        elif target[0] == "attr" and target[1] is not None and target[1][0] == "self":
+            self.called(target, line, args)
 
     def moved(self, thing: Value, method: str, args: tuple[Value, ...]) -> None:
         """``model.cpu()`` or another move as a statement: a module is moved where it is."""
