@@ -238,3 +238,24 @@ def test_two_networks_of_which_one_is_called_an_expert_are_no_mixture(
         f"    def forward(self, {given}):\n        {loop}\n            x = self.run(x)\n        return x\n"
     )
     assert [f.confidence.value for f in of_rule(tmp_path, code, "expert-loop")] == sure
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "sure"),
+    [
+        ("forward", "", "likely"),
+        ("forward", ", device=lengths.device", "likely"),
+        ("steps", ", device=lengths.device", "likely"),
+        ("steps", "", "possible"),
+    ],
+)
+def test_what_is_made_on_the_host_off_the_hot_path_hardly_changes_a_shape(
+    tmp_path: Path, name: str, given: str, sure: str
+) -> None:
+    code = (
+        "import torch\nclass Net(torch.nn.Module):\n"
+        f"    def {name}(self, lengths: torch.Tensor):\n"
+        f"        return torch.arange(lengths.max().item(){given})\n"
+    )
+    told = of_rule(tmp_path, code, "data-dependent-size")
+    assert [f.confidence.value for f in told] == [sure]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from neuronport.detectors import Hit
-from neuronport.detectors._tensors import CERTAIN, LIKELY, called, on_host, placed, torch_call
+from neuronport.detectors._tensors import CERTAIN, LIKELY, POSSIBLE, called, on_host, placed, torch_call
 from neuronport.findings import Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
@@ -36,11 +36,14 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         for value in _sizes(name, event, view):
             sure = _read_back(view, value) or _largest(view, value)
             if sure is not None:
+                # That the value is read may be certain, that its size differs is not.
+                sure = placed(event, view, weakest(sure, LIKELY))
+                if not any(k == "device" for k, _ in event.kwargs) and not view.hot(event):
+                    sure = POSSIBLE  # it lies on the host, and nothing says that it is moved
                 yield Hit(
                     event.span,
                     f"{name.rpartition('.')[2]} is sized by a value read from a tensor",
-                    # That the value is read may be certain, that its size differs is not.
-                    placed(event, view, weakest(sure, LIKELY)),
+                    sure,
                 )
                 return
         return
