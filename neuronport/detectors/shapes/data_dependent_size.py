@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from neuronport.detectors import Hit
-from neuronport.detectors._tensors import CERTAIN, LIKELY, POSSIBLE, called, on_host, placed, torch_call
+from neuronport.detectors._tensors import (
+    CERTAIN,
+    LIKELY,
+    POSSIBLE,
+    called,
+    on_host,
+    placed,
+    torch_call,
+)
 from neuronport.findings import Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
