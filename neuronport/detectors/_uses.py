@@ -69,6 +69,7 @@ _PLAIN = frozenset(["const", "ref", "param", "self", "fstr", "lambda"])
 _HANDED_ON = frozenset(["any", "attr", "call", "dict", "if", "item", "list", "tuple", "v"])
 _STATIC = frozenset(["device", "dtype", "ndim", "shape"])
 """Attributes that the host knows whatever the values are."""
+_OF_COMPLEX = ("real", "imag")
 _ASKING = frozenset(
     [
         "data_ptr",
@@ -155,6 +156,8 @@ class _Uses:
                 self._note(value[1], "." + value[2])
                 self._walk(value[1], "", depth + 1)
             else:
+                if value[2] in _OF_COMPLEX:
+                    self._note(value[1], "." + value[2])
                 self._walk(value[1], role, depth + 1)
         elif tag == "item":
             self._note(value[1], "[]")

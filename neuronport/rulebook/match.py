@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -151,6 +152,8 @@ def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
         return
     if event.kind == "attr" and event.name in _OPTIONS and view.kind(event.value).kind == UNKNOWN:
         return  # ``args.cuda``
+    if event.kind == "attr" and event.role == "load" and _is_option(event.value, view):
+        specs = [spec for spec in specs if _OF_OPTIONS.search(spec.name)]
     best: Matched | None = None
     spoke: list[Matched] = []
     for spec in specs:
@@ -178,6 +181,22 @@ def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched
         yield from (
             m for m in spoke if m is best or (m.spec.name == best.spec.name and m.spec.when)
         )
+
+
+_OPTIONS_OF = frozenset(
+    ("args", "arg", "opt", "opts", "options", "flags", "hparams", "cfg", "config", "conf")
+)
+"""What the options of a program are kept in."""
+_OF_OPTIONS = re.compile(r"Arg|Config|Option|Settings|Param")
+"""In the name of a row: it is of a class that holds options."""
+
+
+def _is_option(value: Value, view: ModuleView) -> bool:
+    """Whether an attribute is read from the options of a program: ``args.enable_tiling``."""
+    if value is None or view.kind(value).kind != UNKNOWN:
+        return False
+    last = view.text(value).rpartition(".")[2].lower()
+    return last in _OPTIONS_OF or last.endswith(("_args", "_opts"))
 
 
 def _surer(a: Matched, b: Matched) -> bool:

@@ -54,7 +54,7 @@ _CUDAS_OWN = re.compile(
 )
 """Dotted names that stand for nothing on any other device."""
 _RIGHT_FOR_CUDA = re.compile(
-    r"^torch\.cuda\.(set_device|manual_seed(_all)?|seed(_all)?|empty_cache|ipc_collect|init"
+    r"^torch\.(cuda|xpu|npu|mps|mlu|musa|hpu)\.(set_device|manual_seed(_all)?|seed(_all)?|empty_cache|ipc_collect|init"
     r"|random\.\w*seed\w*)$|cudagraph|^torch\.backends\.(cuda|cudnn)\."
 )
 """Calls that belong to CUDA alone, or that nothing has to stand for on Neuron: one process has its

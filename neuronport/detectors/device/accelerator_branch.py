@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
@@ -39,13 +40,28 @@ _BEFORE = ("if", "early", "next")
 _TEST = 4
 """Lines of a test in which a question is looked for."""
 ONLY = frozenset(name.rpartition(".")[2] for name in _OTHERS)
+PATTERN = r"(^|\.)(is|has)_(\w+_)?(xpu|npu|mps|mlu|musa|hpu)(_\w+)?$"
+_OF_PROJECT = re.compile(r"^(is|has)_(\w+_)?(xpu|npu|mps|mlu|musa|hpu)(_\w+)?$")
+
+
+def asked_by_project(name: str, written: str, view: ModuleView) -> str:
+    """The device that a function of the tree asks for, which is not there on a Neuron host; empty: it
+    asks for none."""
+    if name[:1] != "@":
+        return ""
+    found = _OF_PROJECT.match(name.rpartition(".")[2])
+    if found is None:
+        return ""
+    asked = view.truth_of(("call", ("ref", written), (), (), 0)) is False
+    return found[3] if asked and view.index.function(name) is not None else ""
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.role != "call":
         return
-    kind = _OTHERS.get(view.index.canonical(event.name, view.summary))
-    if kind is None:
+    name = view.index.canonical(event.name, view.summary)
+    kind = _OTHERS.get(name) or asked_by_project(name, event.name, view)
+    if not kind:
         return
     scope = view.ctx(event).scope
     others = sorted(
@@ -57,6 +73,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             if other is not None
         }
         - {"neuron"}
+        | {kind}
     )
     if "neuron" in {_word(e.name) for e in view.facts.events if e.kind == "use"}:
         return
@@ -79,6 +96,17 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             Confidence.POSSIBLE,
             guarded=False,
             verdict=Verdict.LOCKS_IN,
+        )
+        return
+    if decides is Decided.CUDAS_OWN:
+        yield Hit(
+            event.span,
+            f"asks for {kind}: what is done for it here is its own (a seed, its cache), and nothing "
+            "has to stand for it on Neuron",
+            Confidence.POSSIBLE,
+            guarded=False,
+            verdict=Verdict.LOCKS_IN,
+            replacement="nothing: torch.manual_seed seeds Neuron too",
         )
         return
     if decides is Decided.SKIPS:

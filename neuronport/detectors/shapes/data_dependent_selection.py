@@ -3,6 +3,7 @@ masked_select."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
@@ -16,6 +17,11 @@ METHODS = tuple(sorted(_SELECTING))
 EVENTS = ("use", "method")
 _NAMES = _SELECTING | {"where"}
 ONLY = frozenset(_NAMES)
+_SETTING_UP = re.compile(
+    r"^_*((re)?init(ialize)?|reset|set_?up|update_layers?|prepare|build|create|load|(un)?merge|prune"
+    r"|reduce|convert|register)(_|$)"
+)
+"""Names of functions that run before the steps, or between them."""
 _COUNTS = frozenset((".numel()", ".size()", ".shape", "len"))
 
 
@@ -35,12 +41,19 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     by = call.argument("mask", 0) if call.name == "masked_select" else call.tensor
     if done & TO_HOST or filled(view, by):
         sure = POSSIBLE  # nothing follows on the device; or it is as long every time
+    if not view.hot(event) and _sets_up(event, view):
+        sure = POSSIBLE  # it runs once, not every step
     yield Hit(
         event.span,
         f"{what}: the data decides how many elements the result has",
         sure,
         replacement=_instead(call, view, done),
     )
+
+
+def _sets_up(event: Event, view: ModuleView) -> bool:
+    """Whether a place belongs to what sets a model up: it runs once, or seldom."""
+    return any(map(_SETTING_UP.search, view.scope(event).split(".")))
 
 
 def _instead(call: Call, view: ModuleView, done: frozenset[str]) -> str:

@@ -137,8 +137,21 @@ def _sliced(event: Event, index: Any, view: ModuleView) -> Iterator[Hit]:
                 continue
             if on_host(view, event.value):
                 return
+            left = _length(part[1], part[2], view)
+            fixed = left is not None and not any(
+                _read_back(view, term) or _is_value(view, term) for term in left
+            )
             said: dict[tuple[int, Value], object] = view.once("slices said", dict)
             if said.setdefault((event.span.line, bound), event.at) == event.at:
+                if fixed:
+                    yield Hit(
+                        event.span,
+                        f"a slice moves with {view.text(bound)}, which is read from a tensor: as long "
+                        "every time, from another offset for every value",
+                        POSSIBLE,
+                        replacement=_GATHERED,
+                    )
+                    return
                 yield Hit(
                     event.span,
                     f"a slice ends at {view.text(bound)}, which is read from a tensor: a new shape for "
@@ -153,6 +166,42 @@ _MASKED = (
     "a fixed length and a mask (torch.arange(n) < length), or lengths that the host knows before the "
     "batch is moved"
 )
+_GATHERED = "indices made on the device, start + torch.arange(n), and index_select: the offset stays a tensor"
+
+
+def _length(start: Value, end: Value, view: ModuleView) -> list[Value] | None:
+    """What the length of a slice is made of: ``x[i : i + n]`` is as long as ``n`` says. None: its
+    ends have nothing in common."""
+    left = _terms(start, view)
+    right: list[Value] = []
+    for sign, term in _terms(end, view):
+        if (sign, term) in left:
+            left.remove((sign, term))
+        else:
+            right.append(term)
+    if start is None or end is None or len(right) == len(_terms(end, view)):
+        return None
+    return [*right, *(term for _, term in left)]
+
+
+def _terms(
+    value: Value, view: ModuleView, sign: str = "+", depth: int = 0
+) -> list[tuple[str, Value]]:
+    """What is added and taken away in a sum."""
+    held = value
+    if value is not None and value[0] == "v":
+        held = view.summary.definitions[value[1]].value
+    if held is None or held[0] != "bin" or depth > _MAX_DEPTH:
+        return [(sign, value)]
+    if held[1] != "+" and held[1] != "-":
+        return [(sign, value)]
+    other = sign
+    if held[1] == "-":
+        other = "-" if sign == "+" else "+"
+    return [
+        *_terms(held[2], view, sign, depth + 1),
+        *_terms(held[3], view, other, depth + 1),
+    ]
 
 
 def _is_value(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
