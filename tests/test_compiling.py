@@ -47,6 +47,18 @@ def parsed(name: str) -> ast.Module:
     return ast.parse((ROOT / name).read_text(encoding="utf-8"))
 
 
+def written_out(name: str) -> list[tuple[int, list[ast.expr]]]:
+    """Line and items of everything that membership is asked of where it stands."""
+    return [
+        (node.lineno, side.elts)
+        for node in ast.walk(parsed(name))
+        if isinstance(node, ast.Compare)
+        and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
+        for side in node.comparators
+        if isinstance(side, ast.Tuple | ast.List | ast.Set)
+    ]
+
+
 def imported(tree: ast.Module) -> dict[str, str]:
     """Name in a module → module it was imported from."""
     return {
@@ -92,13 +104,9 @@ def test_what_is_compiled_uses_nothing_that_compiled_classes_do_not_have(name):
 def test_what_is_compiled_asks_for_membership_in_no_unpacked_tuple(name):
     """``x in (*A, *B)``: mypyc gives up on it."""
     unpacked = [
-        node.lineno
-        for node in ast.walk(parsed(name))
-        if isinstance(node, ast.Compare)
-        and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
-        for side in node.comparators
-        if isinstance(side, ast.Tuple | ast.List | ast.Set)
-        and any(isinstance(item, ast.Starred) for item in side.elts)
+        line
+        for line, items in written_out(name)
+        if any(isinstance(item, ast.Starred) for item in items)
     ]
     assert not unpacked
 
@@ -108,13 +116,9 @@ def test_what_is_compiled_looks_for_nothing_among_tuples_written_out(name):
     """``x in (("const", True), …)``: x is then taken to hold these types, and ``1 == True``, so that
     one of another type is let through and fails where it is used."""
     narrowed = [
-        node.lineno
-        for node in ast.walk(parsed(name))
-        if isinstance(node, ast.Compare)
-        and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
-        for side in node.comparators
-        if isinstance(side, ast.Tuple | ast.List | ast.Set)
-        and any(isinstance(item, ast.Tuple) for item in side.elts)
+        line
+        for line, items in written_out(name)
+        if any(isinstance(item, ast.Tuple) for item in items)
     ]
     assert not narrowed
 

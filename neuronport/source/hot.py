@@ -7,7 +7,7 @@ import re
 from functools import cache
 
 from neuronport.findings import Role
-from neuronport.readers.python.facts import MODULE_BODY, Loop, ModuleFacts
+from neuronport.readers.python.facts import MODULE_BODY, Loop, ModuleFacts, Value
 from neuronport.source.index import Call, TreeIndex
 from neuronport.source.kinds import Kinds, table
 from neuronport.source.summary import Summary
@@ -82,20 +82,24 @@ def hot_loops(facts: ModuleFacts) -> dict[int, str]:
         for callee, args, _kwargs, _line, loops, _guards in calls:
             if not loops or callee is None:
                 continue
-            if callee[0] == "ref":
-                # ``next_token(model, x)``, a function of generating that takes the model
-                if not args or named.get(_named(args[0], facts)) != "module":
-                    continue
-                if not _STEPS.search(callee[1].rpartition(".")[2]):
-                    continue
-            elif callee[0] not in ("v", "attr", "self", "param") or (
-                callee[0] != "self" and named.get(_named(callee, facts)) != "module"
-            ):
+            run = _run(callee, args)
+            if run is None or (callee[0] != "self" and named.get(_named(run, facts)) != "module"):
                 continue
             inner = _innermost(facts, loops)
             if inner >= 0:
                 found.setdefault(inner, "generation")
     return found
+
+
+def _run(callee: Value, args: tuple[Value, ...]) -> Value:
+    """What may be a model that a call runs: what is called, or what a function that makes the next
+    token takes first: ``next_token(model, x)``."""
+    if callee is None:
+        return None
+    if callee[0] == "ref":
+        steps = bool(args) and _STEPS.search(callee[1].rpartition(".")[2])
+        return args[0] if steps else None
+    return callee if callee[0] in ("v", "attr", "self", "param") else None
 
 
 def _innermost(facts: ModuleFacts, loops: tuple[int, ...]) -> int:
@@ -183,14 +187,9 @@ class Hot:
                 or callee is None
             ):
                 continue
-            run = callee if callee[0] in ("v", "attr", "self", "param") else None
-            if (
-                callee[0] == "ref"
-                and args
-                and info.kind == "function"
-                and _STEPS.search(callee[1].rpartition(".")[2])
-            ):
-                run = args[0]
+            if callee[0] == "ref" and info.kind != "function":
+                continue
+            run = _run(callee, args)
             if run is not None and self.kinds.of(self.summary, run).kind == "module":
                 return True
         return False

@@ -133,11 +133,8 @@ class Summary:
 
     def _ends(self, guards: Iterable[int], ended: set[tuple[int, bool]]) -> bool:
         """Whether a call is in a branch that then leaves the loop: it is made once at its end."""
-        for i in guards:
-            guard = self.guards[i]
-            if guard.kind == "if" and (guard.line, guard.polarity) in ended:
-                return True
-        return False
+        asked = (self.guards[i] for i in guards)
+        return any(guard.kind == "if" and (guard.line, guard.polarity) in ended for guard in asked)
 
     def _begins(self, caller: str) -> int:
         """The line of a function of this module; 0: it is none, or holds others of its own."""

@@ -119,6 +119,15 @@ class ModuleView:
                 found.setdefault(event.span.line, []).append(event)
         return found
 
+    def tests_around(self, event: Event, name: str) -> list[Event]:
+        """The tests of a kind (``not``, ``assert`` …) that begin in the line of a place and hold it."""
+        at = event.at[:2]
+        return [
+            test
+            for test in self.tests.get(at[0], ())
+            if test.name == name and test.at[:2] <= at <= test.at[2:]
+        ]
+
     @property
     def events_at(self) -> dict[int, list[Event]]:
         """Attributes that are read or set, by line."""

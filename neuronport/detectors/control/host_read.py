@@ -86,12 +86,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 
 def _tries(event: Event, view: ModuleView) -> bool:
     """Whether the body of a module asserts something of what it tries out."""
-    if view.facts.scopes[view.ctx(event).scope].kind != "module":
-        return False
-    return any(
-        test.name == "assert" and test.at[:2] <= event.at[:2] <= test.at[2:]
-        for test in view.tests.get(event.at[0], ())
-    )
+    in_body = view.facts.scopes[view.ctx(event).scope].kind == "module"
+    return in_body and bool(view.tests_around(event, "assert"))
 
 
 _MADE = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "full"))
@@ -139,15 +135,14 @@ def _fills_cache(event: Event, view: ModuleView) -> bool:
             continue
         if test[2] != ("not in" if guard.polarity else "in"):
             continue
-        if any(
-            other.kind == "item"
-            and other.name == "store"
-            and other.ctx == event.ctx
-            and other.value == test[3]
-            for other in view.facts.events
-        ):
+        if (event.ctx, test[3]) in view.once("stores by key", lambda: _stores(view)):
             return True
     return False
+
+
+def _stores(view: ModuleView) -> set[tuple[int, Value]]:
+    """Where something is kept by a key, and in what."""
+    return {(e.ctx, e.value) for e in view.facts.events if e.kind == "item" and e.name == "store"}
 
 
 def _only_asked(event: Event, view: ModuleView) -> bool:

@@ -41,7 +41,7 @@ _TEST = 4
 """Lines of a test in which a question is looked for."""
 ONLY = frozenset(name.rpartition(".")[2] for name in _OTHERS)
 PATTERN = r"(^|\.)(is|has)_(\w+_)?(xpu|npu|mps|mlu|musa|hpu)(_\w+)?$"
-_OF_PROJECT = re.compile(r"^(is|has)_(\w+_)?(xpu|npu|mps|mlu|musa|hpu)(_\w+)?$")
+_OF_PROJECT = re.compile(PATTERN)
 
 
 def asked_by_project(name: str, written: str, view: ModuleView) -> str:
@@ -49,11 +49,11 @@ def asked_by_project(name: str, written: str, view: ModuleView) -> str:
     asks for none."""
     if name[:1] != "@":
         return ""
-    found = _OF_PROJECT.match(name.rpartition(".")[2])
+    found = _OF_PROJECT.search(name)
     if found is None:
         return ""
     asked = view.truth_of(("call", ("ref", written), (), (), 0)) is False
-    return found[3] if asked and view.index.function(name) is not None else ""
+    return found[4] if asked and view.index.function(name) is not None else ""
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:

@@ -35,7 +35,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             event.span,
             f"asks whether {view.text(role[1])} begins with 'cuda'",
             Confidence.CERTAIN if _strings.is_device(role[1], view) else Confidence.POSSIBLE,
-            replacement=_of_text(role[1], _is_refused(event, view), view),
+            replacement=_of_text(role[1], bool(view.tests_around(event, "not")), view),
         )
         return
     if not _strings.is_compared(role):
@@ -44,14 +44,14 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return  # a list of devices: cuda-device-list
     op, other = role[1:]
     confidence = Confidence.CERTAIN if _strings.is_device(other, view) else Confidence.POSSIBLE
-    if op == "==" and view.is_test and _is_expected(event, view):
+    if op == "==" and view.is_test and _compares(event, "assert", view):
         confidence = Confidence.POSSIBLE
     text, name = repr(event.name.strip()), view.text(other)
     if op in ("in", "not in"):
         question = f"asks whether {text} is {op} {name}"
     else:
         question = f"asks whether {name} is {'not ' if op in ('!=', 'is not') else ''}{text}"
-    other_way = (op in ("!=", "is not", "not in")) is not _is_negated(event, view)
+    other_way = (op in ("!=", "is not", "not in")) is not _compares(event, "not", view)
     yield Hit(
         event.span,
         question,
@@ -59,14 +59,6 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         replacement=_there_already(event, other, view) or _of_text(other, True, view) or _NOT_THERE
         if other_way
         else _of_text(other, False, view),
-    )
-
-
-def _is_refused(event: Event, view: ModuleView) -> bool:
-    """Whether a call stands behind a ``not``: ``not device.startswith("cuda")``."""
-    return any(
-        test.name == "not" and test.at[:2] <= event.at[:2] <= test.at[2:]
-        for test in view.tests.get(event.at[0], ())
     )
 
 
@@ -88,25 +80,12 @@ def _of_text(asked: Value, other_way: bool, view: ModuleView) -> str:
     return f'torch.device({name}).type {"==" if other_way else "!="} "cpu": right for a text too'
 
 
-def _is_negated(event: Event, view: ModuleView) -> bool:
-    """Whether a comparison stands behind a ``not``: ``not x.device.type == "cuda"``."""
+def _compares(event: Event, name: str, view: ModuleView) -> bool:
+    """Whether a comparison stands behind a ``not`` (``not x.device.type == "cuda"``), or is asserted,
+    so that nothing is chosen by it."""
     return any(
-        test.name == "not"
-        and test.at[:2] <= event.at[:2] <= test.at[2:]
-        and test.value is not None
-        and test.value[:1] == ("cmp",)
-        for test in view.tests.get(event.at[0], ())
-    )
-
-
-def _is_expected(event: Event, view: ModuleView) -> bool:
-    """Whether a test asserts that a device is what it expects: nothing is chosen by it."""
-    return any(
-        test.name == "assert"
-        and test.at[:2] <= event.at[:2] <= test.at[2:]
-        and test.value is not None
-        and test.value[:1] == ("cmp",)
-        for test in view.tests.get(event.at[0], ())
+        test.value is not None and test.value[:1] == ("cmp",)
+        for test in view.tests_around(event, name)
     )
 
 

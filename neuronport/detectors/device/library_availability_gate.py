@@ -72,20 +72,21 @@ def _asks(name: str, view: ModuleView) -> bool:
     )
 
 
-def _installs(name: str, view: ModuleView, depth: int = 0) -> str:
+def _installs(name: str, view: ModuleView) -> str:
     """The package a function of the tree looks for that can be installed without CUDA; empty: it
     looks for none, or its answer rests on more."""
     found = view.index.function(name)
-    if found is None or depth > _MAX_DEPTH:
+    if found is None:
         return ""
     module, function = found
-    asked = list(_sought((*function.returns, *function.conditions), module, view, depth))
+    asked = list(_sought((*function.returns, *function.conditions), module, view, 0))
     needs = conditions()["needs_cuda"]
-    return asked[0] if asked and needs.isdisjoint(asked) else ""
+    return asked[0] if asked and all(asked) and needs.isdisjoint(asked) else ""
 
 
 def _sought(value: Any, module: Summary, view: ModuleView, depth: int) -> Iterator[str]:
-    """The packages that ``find_spec`` is asked for in a value."""
+    """The packages that ``find_spec`` is asked for in a value; an empty name for what rests on a
+    device as well."""
     if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
         return
     if value[0] == "v" and len(value) == 2:
@@ -107,9 +108,7 @@ def _sought(value: Any, module: Summary, view: ModuleView, depth: int) -> Iterat
                 )
             return
         if asked in conditions()["false"]:
-            yield from sorted(conditions()["needs_cuda"])[
-                :1
-            ]  # its answer rests on a device as well
+            yield ""
             return
     for part in value:
         yield from _sought(part, module, view, depth + 1)

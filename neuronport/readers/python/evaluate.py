@@ -1415,9 +1415,9 @@ class _Reader:
         for name, value in kwargs:
             if name == "target":
                 target = value
-            elif name == "args" and value is not None and value[0] in ("tuple", "list"):
-                args = tuple(value[1])
-            elif name in ("args", "kwargs"):
+            elif name == "args":
+                args = _unpacked(value)
+            elif name == "kwargs":
                 args = (("starred", value),)  # whatever it is given is not known
         self.begun(target, args, line)
 
@@ -1426,9 +1426,7 @@ class _Reader:
     ) -> None:
         """``mp.spawn(f, args=(a, b))``: f is called with its number, a and b."""
         passed = given[1] if len(given) > 1 else dict(kwargs).get("args", ("tuple", ()))
-        known = passed is not None and passed[0] in ("tuple", "list")
-        args = (None, *passed[1]) if passed is not None and known else (("starred", passed),)
-        self.begun(given[0], args, line)
+        self.begun(given[0], (None, *_unpacked(passed)), line)
 
     def begun(self, target: Value, args: tuple[Value, ...], line: int) -> None:
         """Something of the tree is called in a process or thread of its own."""
@@ -1795,6 +1793,13 @@ class _Reader:
 
 def _is_text(node: Any) -> bool:
     return node.__class__ is _CONSTANT and node.value.__class__ is str
+
+
+def _unpacked(value: Value) -> tuple[Value, ...]:
+    """What ``*value`` hands over; starred: how much that is is not known."""
+    if value is not None and value[0] in ("tuple", "list"):
+        return tuple(value[1])
+    return (("starred", value),)
 
 
 def _event(
