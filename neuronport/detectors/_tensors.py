@@ -113,7 +113,8 @@ _PREPARING = re.compile(
     re.I,
 )
 _PREPARING_PATH = re.compile(
-    r"(^|/)(\w+_)?(data|datasets?|transforms?|dataloaders?|dataio|preprocess\w*|augment\w*|plot\w*|metric\w*)"
+    r"(^|/)(\w+_)?(data|datasets?|transforms?|dataloaders?|dataio|prepare|preprocess\w*|augment\w*|plot\w*"
+    r"|metric\w*)"
     r"(_utils)?(\.py$|/)",
     re.I,
 )

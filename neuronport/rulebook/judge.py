@@ -589,9 +589,17 @@ def _every_step(event: Event, view: ModuleView) -> bool:
     return bool(hot) and not hot.endswith(SELDOM) and not places.seldom(event, view)
 
 
+_BATCHES = re.compile(r"collat|batch|loader|__getitem__|__iter__|__next__", re.I)
+"""In the name of a function or its class: it makes the batches that a loop is given."""
+
+
 def _again(event: Event, view: ModuleView) -> bool:
-    """Whether a place is in a loop, or runs every step."""
-    return bool(view.ctx(event).loops) or _every_step(event, view)
+    """Whether a place is in a loop, makes batches for one, or runs every step."""
+    return (
+        bool(view.ctx(event).loops)
+        or _every_step(event, view)
+        or _BATCHES.search(view.scope(event)) is not None
+    )
 
 
 def _ceiling(spec: Spec, role: Role) -> Confidence:

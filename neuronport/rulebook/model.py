@@ -114,7 +114,7 @@ class Spec:
     unknown: str = ""
     distinctive: bool = False
     seldom: Confidence = Confidence.CERTAIN
-    """How sure it is at most where a place is in no loop and does not run every step."""
+    """How sure it is at most where a place is in no loop, makes no batches and does not run every step."""
     note: str = ""
     raises: tuple[str, ...] = ()
     """What a failing import raises, where that is no ImportError."""

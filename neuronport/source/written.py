@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from neuronport.readers.python.facts import ON_CPU, SAVE, Value
-from neuronport.source.index import TreeIndex
+from neuronport.source.index import Call, TreeIndex
 from neuronport.source.kinds import Kinds
 from neuronport.source.summary import Summary
 from neuronport.source.values import Resolver
@@ -29,9 +29,55 @@ class Where(IntEnum):
     """What a model or an optimizer holds, wherever that is."""
 
 
-def written(index: TreeIndex) -> Where:
-    """Where what ``torch.save`` writes in a tree is, at worst."""
+def written(index: TreeIndex, names: frozenset[str] = frozenset()) -> Where:
+    """Where what ``torch.save`` writes in a tree is, at worst. Of ``names`` of files alone, where
+    files of these names are written."""
+    if names:
+        found = index.answer(
+            f"written as {sorted(names)}", SAVE, lambda _: _Writers(index).worst(names)
+        )
+        if found is not Where.NOTHING:
+            return found
     return index.answer("written", SAVE, lambda _: _Writers(index).worst())
+
+
+def moved_before(index: TreeIndex, module: str, line: int) -> bool:
+    """Whether what is saved in a line was moved to the CPU before, all of it."""
+    return any(
+        call.module == module and call.line == line and _Writers(index).of_call(call) is Where.CPU
+        for call in index.callers(SAVE)
+    )
+
+
+def file_name(module: Summary, value: Value, depth: int = 0) -> str:
+    """The end of a path as it is written, without its folders: ``"last.pt"`` of
+    ``os.path.join(folder, "last.pt")``; '' where it does not end in a literal."""
+    if value is None or depth > _MAX_DEPTH:
+        return ""
+    tag = value[0]
+    if tag == "v":
+        return file_name(module, module.definitions[value[1]].value, depth + 1)
+    if tag == "const":
+        text = value[1] if isinstance(value[1], str) else ""
+        return text.replace("\\", "/").rpartition("/")[2]
+    if tag == "fstr" and value[1]:
+        last = value[1][-1]
+        literal = last is not None and last[0] == "const" and isinstance(last[1], str)
+        # Only what stands behind a folder: the end of a name may be that of many.
+        return last[1].rpartition("/")[2] if literal and "/" in last[1] else ""
+    if tag == "bin" and value[1] in ("/", "+"):
+        name = file_name(module, value[3], depth + 1)
+        literal = value[3] is not None and value[3][0] == "const"
+        return name if value[1] == "/" or (literal and "/" in str(value[3][1])) else ""
+    if tag == "call" and value[1] is not None and value[2]:
+        func = value[1]
+        joins = func[0] == "ref" and func[1] in _PATHS
+        joins = joins or (func[0] == "attr" and func[2] == "joinpath")
+        return file_name(module, value[2][-1], depth + 1) if joins else ""
+    return ""
+
+
+_PATHS = ("os.path.join", "pathlib.Path", "builtins.str", "os.fspath", "os.path.abspath")
 
 
 class _Writers:
@@ -41,19 +87,35 @@ class _Writers:
         self.resolver = Resolver(index)
         self.kinds = Kinds(self.resolver)
 
-    def worst(self) -> Where:
+    def worst(self, names: frozenset[str] = frozenset()) -> Where:
         worst = Where.NOTHING
         for call in self.index.callers(SAVE):
             module = self.index.module(call.module)
-            named = dict(call.kwargs)
-            value = call.args[0] if call.args else named.get("obj")
-            moved = named.get(ON_CPU)
-            on_cpu = frozenset(moved[1]) if moved is not None else frozenset()
-            if module is not None:
-                worst = max(worst, self._of(module, value, on_cpu, 0))
+            if names and (module is None or not self._is_called(module, call, names)):
+                continue
+            worst = max(worst, self.of_call(call))
             if worst is Where.DEVICE:
                 break
         return worst
+
+    def of_call(self, call: Call) -> Where:
+        """Where what a call saves is, at worst."""
+        module = self.index.module(call.module)
+        if module is None:
+            return Where.NOTHING
+        named = dict(call.kwargs)
+        value = call.args[0] if call.args else named.get("obj")
+        moved = named.get(ON_CPU)
+        on_cpu = frozenset(moved[1]) if moved is not None else frozenset()
+        return self._of(module, value, on_cpu, 0)
+
+    def _is_called(self, module: Summary, call: Call, names: frozenset[str]) -> bool:
+        """Whether a file is written under one of some names."""
+        path = call.args[1] if len(call.args) > 1 else dict(call.kwargs).get("f")
+        return any(
+            file_name(atom.module, atom.value) in names
+            for atom in self.resolver.follow(module, path)
+        )
 
     def _of(self, module: Summary, value: Value, on_cpu: frozenset[Value], depth: int) -> Where:
         if value is None or depth > _MAX_DEPTH:

@@ -259,3 +259,60 @@ def test_what_is_made_on_the_host_off_the_hot_path_hardly_changes_a_shape(
     )
     told = of_rule(tmp_path, code, "data-dependent-size")
     assert [f.confidence.value for f in told] == [sure]
+
+
+@pytest.mark.parametrize(
+    ("scope", "sure"),
+    [("collate_fn", "likely"), ("pad_batch", "likely"), ("join", "possible")],
+)
+def test_sequences_are_padded_for_every_batch_where_batches_are_made(
+    tmp_path: Path, scope: str, sure: str
+) -> None:
+    code = (
+        "from torch.nn.utils.rnn import pad_sequence\n"
+        f"def {scope}(rows):\n    return pad_sequence(rows)\n"
+    )
+    (finding,) = of_rule(tmp_path, code, "api/torch.nn.utils.rnn.pad_sequence")
+    assert finding.confidence.value == sure
+
+
+@pytest.mark.parametrize(
+    ("other", "sure"), [("map_location='cpu'", "possible"), ("weights_only=True", "likely")]
+)
+def test_a_way_beside_reads_where_there_is_no_cuda(tmp_path: Path, other: str, sure: str) -> None:
+    code = (
+        "import torch\ndef load(model, path):\n    if torch.cuda.is_available():\n"
+        "        model.load_state_dict(torch.load(path))\n    else:\n"
+        f"        model.load_state_dict(torch.load(path, {other}))\n"
+    )
+    finding = of_rule(tmp_path, code, "load-without-map-location")[0]
+    assert finding.confidence.value == sure
+
+
+@pytest.mark.parametrize(
+    ("test", "sure"),
+    [
+        ("vae.dtype == torch.float16 and vae.config.force_upcast", "possible"),
+        ("vae.dtype != torch.float16", "certain"),
+        ("vae.config.force_upcast", "certain"),
+    ],
+)
+def test_what_goes_back_to_float16_was_float16(tmp_path: Path, test: str, sure: str) -> None:
+    code = (
+        "import torch\ndef decode(vae: torch.nn.Module, z):\n"
+        f"    upcast = {test}\n    if upcast:\n        vae.float()\n    y = vae(z)\n"
+        "    if upcast:\n        vae.to(dtype=torch.float16)\n    return y\n"
+    )
+    (finding,) = of_rule(tmp_path, code, "float16-tensor")
+    assert finding.confidence.value == sure
+
+
+def test_the_largest_of_integers_is_no_sum(tmp_path: Path) -> None:
+    code = (
+        "import torch\nimport torch.distributed as dist\ndef f(pred, y):\n"
+        "    n = (pred == y).sum()\n    dist.all_reduce(n, op=dist.ReduceOp.MAX)\n"
+        "    dist.all_reduce(n)\n    dist.reduce(n, 0, dist.ReduceOp.SUM)\n"
+    )
+    said = [f.message for f in of_rule(tmp_path, code, "integer-arithmetic")]
+    assert ["summed" in text for text in said] == [False, True, True]
+    assert "(MAX)" in said[0]

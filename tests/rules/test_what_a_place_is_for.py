@@ -54,6 +54,7 @@ class Find(nn.Module):
         (": at + n", "likely", "ends at"),
         ("at : at + at", "likely", "ends at"),
         ("n : at", "likely", "ends at"),
+        ("at :", "likely", "begins at"),
     ],
 )
 def test_a_slice_of_one_length_only_moves(

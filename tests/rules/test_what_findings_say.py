@@ -920,11 +920,12 @@ def test_two_strided_dimensions_are_not_stacked(tmp_path: Path) -> None:
     code = (
         "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
         "        y = torch.zeros_like(x)\n        y[..., ::2] = x[..., 1::2]\n"
+        "        y[..., 1::2] = x[..., ::2]\n"
         "        y[:, ::2, ::2] = x[:, 1::2, 1::2]\n        return y\n"
     )
     rows = found(tmp_path, code, "strided-slice-assignment")
     advised = [f.by_target["native@2.33"].replacement for f in rows]
-    assert ["where" in text for text in advised] == [False, True]
+    assert ["where" in text for text in advised] == [False, False, True]
 
 
 @pytest.mark.parametrize(

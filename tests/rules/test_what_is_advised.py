@@ -46,16 +46,85 @@ def test_halves_are_joined_in_the_dimension_that_is_strided(
 ) -> None:
     code = (
         "import torch\nclass Net(torch.nn.Module):\n    def forward(self, a):\n"
-        f"        out = torch.zeros_like(a)\n        out[{slice_}] = {value}\n        return out\n"
+        f"        out = torch.zeros_like(a)\n        out[{slice_}] = {value}\n"
+        f"        out[{slice_.replace('0::', '::').replace('::2', '1::2')}] = a.cos()\n        return out\n"
     )
     said = advised(tmp_path, code, "strided-slice-assignment")
-    assert len(said) == bool(advice)
+    assert bool(said) == bool(advice)
     assert not advice or said[0].startswith(advice)
+
+
+def test_one_half_alone_is_spread_and_four_phases_are_shuffled(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor):\n"
+        "    x[:, ::2] = y.sin()\n    x[..., ::3] = y.sin()\n"
+        "    z[..., ::2, ::2] = y.sin()\n    z[..., ::2, 1::2] = y.cos()\n"
+        "    z[..., 1::2, ::2] = y.tan()\n    z[..., 1::2, 1::2] = y.exp()\n"
+    )
+    said = advised(tmp_path, code, "strided-slice-assignment")
+    assert ["repeat_interleave" in text for text in said] == [True] * 2 + [False] * 4
+    assert ["pixel_shuffle" in text for text in said] == [False] * 2 + [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        ("torch.unique(x)", "where the values are whole numbers from 0 to n - 1: F.one_hot"),
+        (
+            "torch.unique(x, return_inverse=True)",
+            "where the values are whole numbers from 0 to n - 1, they",
+        ),
+        ("torch.unique(x, return_inverse=True, dim=0)", "leave it out where it only saves work"),
+        ("torch.unique_consecutive(x, dim=1)", "a mask of the places where a new value begins"),
+        ("torch.unique(x).numel()", "how many values occur"),
+    ],
+)
+def test_unique_is_replaced_by_what_is_asked_of_it(tmp_path: Path, call: str, advice: str) -> None:
+    code = f"import torch\ndef f(x: torch.Tensor):\n    u = {call}\n    g(u)\n"
+    (said,) = advised(tmp_path, code, "unique-values")
+    assert said.startswith(advice)
+
+
+def test_a_tensor_takes_the_dtype_of_what_it_meets(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f(model: torch.nn.Module, x: torch.Tensor):\n    model.half()\n"
+        "    y = x.half()\n    z = torch.zeros(3, dtype=torch.float16)\n"
+    )
+    whole, *parts = advised(tmp_path, code, "float16-tensor")
+    assert whole == "torch.bfloat16, from one place"
+    assert len(parts) == 2
+    assert all("x.dtype" in text for text in parts)
+
+
+def test_a_scatter_that_adds_takes_another_index(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef f(x: torch.Tensor, i, y):\n    a = x.gather(1, i)\n"
+        "    return a.scatter_add(1, i, y)\n"
+    )
+    read, added = advised(tmp_path, code, "int64-gather")
+    assert "index_select" in read
+    assert "index_add" in added
+
+
+def test_a_cache_passed_back_by_hand_is_made_before_the_loop(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef decode(model, ids):\n    past = None\n    for _ in range(9):\n"
+        "        out = model(ids, past_key_values=past)\n        past = out.past_key_values\n"
+    )
+    (said,) = advised(tmp_path, code, "growing-generation-cache")
+    assert said.startswith("a cache of the longest length made before the loop")
 
 
 @pytest.mark.parametrize(
     ("value", "fits"),
-    [("0", True), ("y.mean()", True), ("y[m]", True), ("torch.cat((y, y))", False)],
+    [
+        ("0", True),
+        ("y.mean()", True),
+        ("y[m]", True),
+        ("torch.cat((y, y))", False),
+        ("y[y.argmax(1)]", False),
+        ("y[0]", True),
+    ],
 )
 def test_what_is_written_by_a_mask_may_be_the_rows_that_are_marked(
     tmp_path: Path, value: str, fits: bool

@@ -81,3 +81,33 @@ def test_what_is_saved_and_not_known_says_little(tmp_path: Path) -> None:
     found = read(tmp_path, "def write(data, path):\n    torch.save(data, path)\n")
     assert found.confidence.value == "possible"
     assert "moved to the CPU" not in found.message
+
+
+NAMED = "import os, torch\ndef load(model, d):\n    model.load_state_dict(torch.load({}))\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "on_cpu"),
+    [
+        ("os.path.join(d, 'adapter.pt')", True),
+        ("f'{d}/adapter.pt'", True),
+        ("d + '/adapter.pt'", True),
+        ("os.path.join(d, 'full.pt')", False),
+        ("f'{d}-adapter.pt'", False),
+        ("d", False),
+    ],
+)
+def test_a_file_of_a_name_is_what_is_saved_under_it(
+    tmp_path: Path, path: str, on_cpu: bool
+) -> None:
+    writer = (
+        "import os, torch\nfrom torch import nn\ndef save(model: nn.Module, d):\n"
+        "    torch.save(model.state_dict(), os.path.join(d, 'full.pt'))\n"
+        "    torch.save(model.cpu().state_dict(), os.path.join(d, 'out', 'adapter.pt'))\n"
+    )
+    part = judge_files(
+        tmp_path, {"reader.py": NAMED.format(path), "writer.py": writer}, ("native",)
+    )
+    (found,) = (f for f in part.findings if f.rule == "load-without-map-location")
+    assert found.message.endswith("moved to the CPU before") is on_cpu
+    assert found.confidence.value == ("possible" if on_cpu else "likely")

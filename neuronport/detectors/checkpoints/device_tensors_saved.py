@@ -8,6 +8,7 @@ from neuronport.detectors import Hit
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
+from neuronport.source.written import moved_before
 
 EVENTS = ("use",)
 ONLY = ("save",)
@@ -21,6 +22,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     what = view.argument(event, "obj", 0)
     if not _holds_state(what, view, 0):
+        return
+    if moved_before(view.index, view.facts.module, event.at[0]):
         return
     on_xla = any(
         e.kind == "import" and e.name.startswith(("torch_xla", "torch_neuronx"))

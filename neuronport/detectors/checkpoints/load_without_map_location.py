@@ -9,7 +9,7 @@ from neuronport.detectors import Hit
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
-from neuronport.source.written import Where, written
+from neuronport.source.written import Where, file_name, written
 
 EVENTS = ("use",)
 ONLY = ("load", "load_state_dict_from_url", "load_url")
@@ -62,8 +62,11 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     source = view.argument(event, "f", 0)
     confidence = Confidence.POSSIBLE if dotted in _PUBLISHED else _confidence(source, event, view)
     message = "without map_location tensors saved from CUDA go back to CUDA"
+    if confidence is not Confidence.POSSIBLE and _read_elsewhere(event, view):
+        message += "; where there is no CUDA, it is read with map_location beside it"
+        confidence = Confidence.POSSIBLE
     if confidence is not Confidence.POSSIBLE:
-        where = written(view.index)
+        where = written(view.index, frozenset(_names(source, view)))
         if where is Where.CPU:
             message += "; what is saved in this tree was moved to the CPU before"
         if where in (Where.CPU, Where.UNCLEAR):
@@ -83,6 +86,30 @@ def _confidence(source: Value, event: Event, view: ModuleView) -> Confidence:
     if _DATA.search(words) or _DATA.search(view.scope(event)):
         return Confidence.POSSIBLE
     return Confidence.LIKELY if _read_as_state(event, view) else Confidence.POSSIBLE
+
+
+def _read_elsewhere(event: Event, view: ModuleView) -> bool:
+    """Whether a condition skips the place on a Neuron host, and the other way reads with a location."""
+    guard = view.skipping_guard(event)
+    return guard is not None and any(
+        other.kind == "use"
+        and other.role == "call"
+        and other.name.endswith("load")
+        and view.index.canonical(other.name, view.summary) in _LOADERS
+        and view.given(other, "map_location", 1)
+        and any(
+            g.line == guard.line and g.polarity is not guard.polarity for g in view.guards(other)
+        )
+        for other in view.facts.events
+    )
+
+
+def _names(source: Value, view: ModuleView) -> Iterator[str]:
+    """What the file that is read is called, without its folders, as far as that is written."""
+    for atom in view.follow(source):
+        name = file_name(atom.module, atom.value)
+        if name:
+            yield name
 
 
 def _read_as_state(event: Event, view: ModuleView) -> bool:

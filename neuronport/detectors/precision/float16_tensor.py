@@ -9,7 +9,7 @@ from neuronport.detectors import Hit
 from neuronport.detectors.precision import _dtypes
 from neuronport.detectors.precision.float16_autocast import is_autocast
 from neuronport.findings import Confidence
-from neuronport.readers.python.facts import Event
+from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 METHODS = _dtypes.METHODS
@@ -46,11 +46,64 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
                 replacement="leave classes and indices as they are; what the model gives is cast to fit",
             )
             continue
+        if _only_where_it_is(event, view):
+            yield Hit(
+                event.span,
+                f"float16 by {how}, where something is float16 already: where all is bfloat16, nothing "
+                "comes here",
+                Confidence.POSSIBLE,
+                replacement="the dtype that was there before, kept: x.to(dtype)",
+            )
+            continue
         yield Hit(
             event.span,
             f"float16 by {how}: it runs on Neuron, where bfloat16 has float32's range",
             sure,
+            replacement=_MET if _is_input(event, view) else "",
         )
+
+
+_MET = (
+    "the dtype of the model or the tensors it goes with (x.dtype), which one place chooses: "
+    "torch.bfloat16 on Neuron"
+)
+_HALF = [("ref", "torch.float16"), ("ref", "torch.half")]
+
+
+def _is_input(event: Event, view: ModuleView) -> bool:
+    """Whether a tensor is cast or made, not a model: it has to be of the dtype of what it meets."""
+    if event.kind == "method":
+        return view.kind(event.value).kind == "tensor"
+    return event.kind == "use" and event.name.startswith("torch.") and event.name.count(".") == 1
+
+
+def _only_where_it_is(event: Event, view: ModuleView) -> bool:
+    """Whether a place is only come to where something is float16: ``if vae.dtype == torch.float16``."""
+    return any(
+        guard.kind != "raise" and _asks(guard.test, guard.polarity, view, 0)
+        for guard in view.guards(event)
+    )
+
+
+def _asks(test: Value, holds: bool, view: ModuleView, depth: int) -> bool:
+    """Whether a condition holds, or does not, only where something is float16."""
+    if test is None or depth > _MAX_DEPTH:
+        return False
+    if test[0] == "v":
+        return _asks(view.summary.definitions[test[1]].value, holds, view, depth + 1)
+    if test[0] == "not":
+        return _asks(test[1], not holds, view, depth + 1)
+    if test[0] == "bool":
+        asked = [_asks(part, holds, view, depth + 1) for part in test[2]]
+        return any(asked) if (test[1] == "and") is holds else all(asked)
+    return (
+        test[0] == "cmp"
+        and test[2] == ("==" if holds else "!=")
+        and (test[1] in _HALF or test[3] in _HALF)
+    )
+
+
+_MAX_DEPTH = 5
 
 
 def _is_whole(event: Event, view: ModuleView) -> bool:

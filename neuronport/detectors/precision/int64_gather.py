@@ -52,8 +52,18 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         event.span,
         f"{call.name} with an int64 index, which the device converts first",
         sure,
-        replacement=_EXPANDED if _written_out(view, index) else "",
+        replacement=_EXPANDED
+        if _written_out(view, index)
+        else _ADDED
+        if "add" in call.name
+        else "",
     )
+
+
+_ADDED = (
+    "an int32 index (index.int()); index_add where one index goes for whole rows; or a product with "
+    "the one-hot rows of the index, where there are few of them"
+)
 
 
 _EXPANDED = (

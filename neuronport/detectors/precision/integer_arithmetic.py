@@ -27,7 +27,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         if name in _REDUCTIONS:
             value = view.argument(event, "tensor", 0)
             if integral(view, value) and on_host(view, value) is not True:
-                yield Hit(event.span, "integers are summed over the processes", LIKELY)
+                yield _reduced(event, view)
             return
     elif event.name not in METHODS:
         return
@@ -45,3 +45,12 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             f"{call.name} counts in integers",
             placed(event, view, LIKELY),
         )
+
+
+def _reduced(event: Event, view: ModuleView) -> Hit:
+    """Of a reduction over the processes: by its operator, a sum unless told otherwise."""
+    position = 1 if event.name.endswith("all_reduce") else 2
+    operator = view.name(view.argument(event, "op", position)).rpartition(".")[2]
+    how = "summed" if not view.given(event, "op", position) or operator == "SUM" else "reduced"
+    by = f" ({operator})" if how == "reduced" and operator else ""
+    return Hit(event.span, f"integers are {how}{by} over the processes", LIKELY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from neuronport.detectors import Hit
 from neuronport.detectors.shapes._indexing import masked_item
@@ -35,11 +36,23 @@ _SCALARS = frozenset(("mean", "sum", "item", "min", "max", "amax", "amin", "medi
 
 def _is_tensor(written: Value, event: Event, view: ModuleView) -> bool:
     """Whether what is written is a tensor of a shape that is not known to fit ``torch.where``."""
-    if written is None or written[0] in ("const", "neg", "item", "bin"):
+    if written is None or written[0] in ("const", "neg", "bin"):
         return False
+    if written[0] == "item":
+        # Picked by another tensor of indices: one for each that is marked.
+        return not _is_selected(event, view) and any(
+            view.kind(index).kind == "tensor" for index in _picked_by(written)
+        )
     if written[0] == "call" and written[1] is not None and written[1][-1] in _SCALARS:
         return False
     return view.kind(written).kind == "tensor" and not _is_selected(event, view)
+
+
+def _picked_by(item: tuple[Any, ...]) -> list[Value]:
+    """What a subscript takes its elements by, without slices and literals."""
+    index = item[2]
+    parts = index[1] if index is not None and index[0] == "tuple" else (index,)
+    return [p for p in parts if p is not None and p[0] in ("v", "param", "attr", "call", "item")]
 
 
 def _is_selected(event: Event, view: ModuleView) -> bool:

@@ -129,7 +129,7 @@ def _sliced(event: Event, index: Any, view: ModuleView) -> Iterator[Hit]:
     for part in index[1] if index[0] == "tuple" else (index,):
         if part is None or part[0] != "slice":
             continue
-        for bound in part[1:3]:
+        for bound in (part[2], part[1]):
             if bound is None or bound[0] not in _BOUNDS:
                 continue
             sure = _read_back(view, bound) or _is_value(view, bound)
@@ -154,8 +154,8 @@ def _sliced(event: Event, index: Any, view: ModuleView) -> Iterator[Hit]:
                     return
                 yield Hit(
                     event.span,
-                    f"a slice ends at {view.text(bound)}, which is read from a tensor: a new shape for "
-                    "every value",
+                    f"a slice {'begins' if bound is part[1] else 'ends'} at {view.text(bound)}, which is "
+                    "read from a tensor: a new shape for every value",
                     placed(event, view, weakest(sure, LIKELY)),
                     replacement=_MASKED,
                 )

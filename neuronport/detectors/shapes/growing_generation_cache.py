@@ -37,8 +37,14 @@ _TELLING = frozenset(
 _EMBEDDING = frozenset(["images", "inputs_embeds", "pixel_values", "pixel_values_videos"])
 """Arguments that tell that the prompt is as long as what embeds it makes it."""
 _EMBEDDED = (
-    'generate(..., cache_implementation="static") (from transformers 4.38), and a fixed total length of '
-    "inputs_embeds with a mask"
+    "a cache of fixed length, and a fixed total length of inputs_embeds with a mask: "
+    'cache_implementation="static" where the model has one (most decoder-only ones from transformers '
+    "4.38); else its decoder compiled for fixed lengths, which an inference server for Neuron does"
+)
+_BY_HAND = (
+    "a cache of the longest length made before the loop, given in every step: "
+    "StaticCache(config=model.config, max_cache_len=N) with cache_position where the model is one of "
+    "transformers, else keys and values written at the position by index_copy_ and a mask of N"
 )
 _WRAPPERS = frozenset(["torch.compile", "torch.nn.DataParallel"])
 _MAX_DEPTH = 4
@@ -104,5 +110,8 @@ def _passed_back(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     if any(v is not None and v[0] == "attr" and v[2] in KEYWORDS for v in written):
         yield Hit(
-            event.span, f"{name} comes back one token longer in every step: a new shape", LIKELY
+            event.span,
+            f"{name} comes back one token longer in every step: a new shape",
+            LIKELY,
+            replacement=_BY_HAND,
         )

@@ -34,10 +34,15 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
 def _instead(event: Event, view: ModuleView) -> str:
     """What to write there; empty: what the rule says, the halves of the last dimension joined."""
     index, written = (*(event.args or ()), None, None)[:2]
-    if _count(index) > 1 or _is_same(event, view):
+    if _is_same(event, view):
         return _BOTH
     if written is not None and written[0] in ("const", "neg"):
         return _FILLED
+    others = _others(event, view)
+    if _count(index) > 1:
+        return _SHUFFLED if len(others) == _PHASES and _count(index) == 2 else _SPREAD
+    if not _is_other_half(index, others):
+        return _SPREAD
     parts = index[1] if index is not None and index[0] == "tuple" else (index,)
     last = len(parts) - 1
     at = next((i for i, part in enumerate(parts) if _strided(part)), last)
@@ -48,10 +53,59 @@ def _instead(event: Event, view: ModuleView) -> str:
 
 
 _FILLED = "x.masked_fill(positions, value), with a mask of the positions made once"
-
-
 _BOTH = "torch.where(mask, new, old), with a mask of the positions made once"
-"""Where two dimensions are strided, or one slice is taken over, there are no two halves to join."""
+"""Where one slice is taken over: both have the shape of the whole."""
+_SPREAD = (
+    "torch.where(mask, v, x), with a mask of the positions made once and v of the shape of x: what has "
+    "one value for each position is spread before, v.repeat_interleave(step, dim), cut to the length of x"
+)
+"""Where nothing is written beside it: there are no two halves to join."""
+_SHUFFLED = (
+    "F.pixel_shuffle(torch.stack((a, b, c, d), dim=-3), 2).squeeze(-3), for the last two dimensions: a at "
+    "(0, 0), b at (0, 1), c at (1, 0), d at (1, 1)"
+)
+_PHASES = 4
+"""Slices of two dimensions with a step of two."""
+
+
+def _others(event: Event, view: ModuleView) -> set[Value]:
+    """The strided slices of a value that its function writes."""
+    stored = view.once("strided slices written", lambda: _stored(view))
+    return stored.get((view.ctx(event).scope, view.text(event.value)), set())
+
+
+def _stored(view: ModuleView) -> dict[tuple[int, str], set[Value]]:
+    found: dict[tuple[int, str], set[Value]] = {}
+    for event in view.facts.events:
+        is_stored = event.kind == "item" and event.name == "store"
+        if is_stored and event.args and _strided(event.args[0]):
+            key = (view.ctx(event).scope, view.text(event.value))
+            found.setdefault(key, set()).add(event.args[0])
+    return found
+
+
+def _is_other_half(index: Value, others: set[Value]) -> bool:
+    """Whether every second element is written, and the others are too."""
+    at, start, step = _phase(index)
+    return step == _HALVES and any(
+        _phase(other) == (at, 1 - start, _HALVES) for other in others if start in (0, 1)
+    )
+
+
+_HALVES = 2
+
+
+def _phase(index: Value) -> tuple[int, int, int]:
+    """Of a slice of one dimension: which it is, counted from the last, its start and its step."""
+    parts = index[1] if index is not None and index[0] == "tuple" else (index,)
+    for i, part in enumerate(parts):
+        if part is not None and _strided(part):
+            start = part[1]
+            first = 0 if start is None or start == ("const", None) else -1
+            if start is not None and start[0] == "const" and type(start[1]) is int:
+                first = start[1]
+            return i - len(parts), first, part[3][1]
+    return 0, -1, 0
 
 
 def _is_same(event: Event, view: ModuleView) -> bool:
