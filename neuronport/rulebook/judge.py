@@ -222,7 +222,8 @@ class Judge:
             or unreached is not None
             or (event.kind == "import" and view.import_is_guarded(event, spec.raises))
         )
-        skipped = skipped or bool(match.excused)
+        failed = 0 if skipped else view.after_failed_import(event)
+        skipped = skipped or bool(match.excused) or failed > 0
         override = None
         sure, instead = match.confidence, _fitting(match, event, view)
         message = _message(spec, match, event, view)
@@ -236,9 +237,9 @@ class Judge:
             instead = "nothing: what seeds PyTorch beside it is enough"
         elif match.imported:
             override = Verdict.LOCKS_IN
-        elif spec.id == _CUDA_VERSION and versions.only_said(event, view):
-            message = f"{match.name} is only written down here: None where there is no CUDA"
-            instead = "nothing: None is what it says"
+        elif spec.said and versions.only_said(event, view, _line(lines, event.at[0])):
+            message = f"{match.name} is only written down here: {spec.said} where there is no CUDA"
+            instead = f"nothing: {spec.said} is what it says"
         elif spec.answer and event.kind == "attr" and _does_nothing(event, lines):
             override, sure = Verdict.LOCKS_IN, Confidence.POSSIBLE
             message = f"{match.name}: {spec.answer} on Neuron, and nothing is done where it is True"
@@ -318,7 +319,7 @@ class Judge:
             skipped,
             guard,
             match.imported or (event.role in _TYPES and override is Verdict.BENIGN),
-            match.excused,
+            match.excused or (f"the import in line {failed} fails and is caught" if failed else ""),
             unreached,
             match.member,
         )
@@ -365,6 +366,8 @@ class Judge:
                 confidence=weakest(hit.confidence, Confidence.LIKELY),
                 related=(*hit.related, step),
             )
+        if event.role == "decorator" and not hit.replacement:
+            hit = replace(hit, replacement=_as_a_block(spec))
         # What another branch places runs all the same; in one expression there is nothing to write.
         placed = guard is not None and places.placed_otherwise(event, guard, view)
         nowhere = (
@@ -389,6 +392,8 @@ class Judge:
             by_target = {t: v for t, v in by_target.items() if t.partition("@")[0] not in others}
         if not by_target:
             return None
+        if view.for_xla(event):
+            by_target = _not_on_native(by_target)
         if spec.area == "shapes" and view.made_for_xla:
             by_target = _unsure_on_xla(by_target)
         return Finding(
@@ -540,6 +545,16 @@ class Judge:
         return weakest(spec.confidence, understood, cap, _ceiling(spec, role))
 
 
+def _not_on_native(by_target: Mapping[str, TargetVerdict]) -> Mapping[str, TargetVerdict]:
+    """Verdicts of a place to which a program comes on PyTorch/XLA alone."""
+    return {
+        target: replace(said, verdict=Verdict.LOCKS_IN)
+        if target.startswith("native") and not said.verdict.is_reference
+        else said
+        for target, said in by_target.items()
+    }
+
+
 def _unsure_on_xla(by_target: Mapping[str, TargetVerdict]) -> Mapping[str, TargetVerdict]:
     """Verdicts of a place that was written for models on that path: who runs them knows of shapes."""
     return {
@@ -628,8 +643,22 @@ def _fitting(match: Matched, event: Event, view: ModuleView) -> str:
     return ""
 
 
+_A_DEVICE = re.compile(r"(?<![\w.])device\.type")
+
+
+def _as_a_block(spec: Spec) -> str:
+    """What is advised of a context that stands as a decorator, where it names a device: there is none
+    when the decorator is made. Empty: what the rule says fits."""
+    text = spec.replacement.get("native", "")
+    if not text.startswith("torch.autocast(") or "device.type" not in text:
+        return ""
+    block = _A_DEVICE.sub("x.device.type", text.partition("), ")[0].removesuffix(")"))
+    on_xla = spec.replacement.get("xla", "")
+    more = "" if on_xla.startswith("torch.autocast(") else f"; on PyTorch/XLA {on_xla}"
+    return f"with {block}): inside the function, where there is a tensor x to ask{more}"
+
+
 _CASTING = frozenset(("type", "to", "set_default_tensor_type"))
-_CUDA_VERSION = "api/torch.version.cuda"
 _DTYPE = re.compile(r"torch\.tensor\(data, dtype=(torch\.\w+)")
 
 
@@ -795,6 +824,10 @@ def _wide(text: str) -> tuple[list[int], list[int]]:
         starts.append(character.start() + extra[-1])
         extra.append(extra[-1] + len(character.group().encode("utf-8", "surrogatepass")) - 1)
     return starts, extra
+
+
+def _line(lines: Sequence[str], line: int) -> str:
+    return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
 def snippet(lines: Sequence[str], line: int) -> str:

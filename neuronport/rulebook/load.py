@@ -72,6 +72,7 @@ _ROW_KEYS = frozenset(
         "fix",
         "note",
         "answer",
+        "said",
         "removed",
         "raises",
         "title",
@@ -420,6 +421,7 @@ def _table(raw: dict[str, Any], file: str) -> Iterator[Spec]:
             raises=tuple(row.get("raises", ())),
             whole=tuple(raw.get("whole", ())),
             answer=row.get("answer", ""),
+            said=row.get("said", ""),
             ways=tuple(row.get("ways", raw.get("ways", ()))),
         )
 

@@ -126,6 +126,8 @@ def _uses(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
         if not spec.when:
             plain.append(spec)
             continue
+        if dotted not in book.exact and _is_member(dotted, spec) and last[:5] != "from_":
+            continue  # ``Trainer.add_argparse_args(parser)`` is not given what makes a Trainer
         confidence = _conditions(spec, event, view) if called or event.args else None
         if confidence is not None:
             spoke = True
@@ -144,6 +146,13 @@ def _uses(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:
     # A row without conditions speaks where none of its variants did.
     if plain and not spoke:
         yield Matched(plain[0], dotted, Confidence.CERTAIN, False)
+
+
+def _is_member(dotted: str, spec: Spec) -> bool:
+    """Whether a name is below a class whose row it is judged by."""
+    return (
+        not spec.name.endswith(".*") and dotted.rpartition(".")[0].rpartition(".")[2][:1].isupper()
+    )
 
 
 def _methods(event: Event, view: ModuleView, book: Rulebook) -> Iterator[Matched]:

@@ -121,6 +121,8 @@ class Spec:
     whole: tuple[str, ...] = ()
     """Decorators of functions that are judged where they are decorated: uses inside say nothing
     more."""
+    said: str = ""
+    """What it is where there is no CUDA: all that is to say where that is only printed or logged."""
     answer: str = ""
     """A question about the host: what it answers on a Neuron host. The verdict is that of a choice of
     device; what the answer decides elsewhere is told apart."""

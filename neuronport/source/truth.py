@@ -164,6 +164,10 @@ class Truth:
         words = " ".join(_words(module, guard.test, 0))
         return bool(_OTHER_WORD.search(words)) and not _CUDA_WORD.search(words)
 
+    def skips(self, module: Summary, mark: Value) -> bool:
+        """Whether a mark, or one of several, skips a test on a Neuron host."""
+        return self._skips(module, mark)
+
     def _skips(self, module: Summary, value: Value) -> bool:
         if value is None:
             return False
@@ -382,6 +386,8 @@ class Truth:
                 return self._of(module, value[2][0], depth + 1)
             if dotted in _SIZED and value[0] == "call" and value[2]:
                 return self._size(module, dotted, value[2], depth)
+            if dotted == "builtins.hasattr" and value[0] == "call" and len(value[2]) == 2:
+                return self._has(module, value[2])
             if dotted == "importlib.util.find_spec" and value[0] == "call" and value[2]:
                 known, name = self.resolver.constant(module, value[2][0])
                 if known and isinstance(name, str) and self.missing(name):
@@ -412,6 +418,14 @@ class Truth:
             if target is not None:
                 return self._returned(*target, depth)
         return None
+
+    def _has(self, module: Summary, args: tuple[Value, ...]) -> bool | None:
+        """Whether PyTorch has a name, which it has on every host since long ago."""
+        known, name = self.resolver.constant(module, args[1])
+        if not known or args[0] is None or args[0][0] != "ref":
+            return None
+        owner = self.resolver.index.canonical(args[0][1], module)
+        return True if f"{owner}.{name}" in conditions()["there"] else None
 
     def _returned(self, module: Summary, function: Function, depth: int) -> bool | None:
         """What a function of the tree answers, by those of its ways that a Neuron host takes."""

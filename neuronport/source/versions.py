@@ -24,6 +24,10 @@ _READS = frozenset(
 """What raises when it is given None."""
 _DEFAULTS = frozenset(("os.environ.get", "os.getenv"))
 _MAX_DEPTH = 12
+_INTO_TEXT = re.compile(
+    r"""\b[fF]["'].*\{[^{}]*\btorch\.|["']\s*:\s*(str\()?torch\.[\w.]+(\(\))?\)?\s*(,|\}|$)"""
+)
+"""A text with something of PyTorch in it, or what a table keeps of it by a name."""
 _SAYING = re.compile(r"(^|\.)(print|str|repr|format|debug|info|warning|warn|error|log|write|echo)$")
 
 
@@ -54,21 +58,26 @@ def taken_apart(event: Event, view: ModuleView) -> int:
     )
 
 
-def only_said(event: Event, view: ModuleView) -> bool:
-    """Whether the version that is asked for at a place is only printed, logged or put into a text."""
-    line = event.span.line
+def only_said(event: Event, view: ModuleView, text: str) -> bool:
+    """Whether what is asked for at a place is only printed, logged or put into a text; ``text`` is
+    the line where it stands."""
+    line, name = event.span.line, ("ref", event.name)
     if any(
-        test.value is not None and _mentions(test.value, view, 0)
+        test.value is not None and _holds(test.value, name, view, 0)
         for test in view.tests.get(line, ())
     ):
         return False
     said = any(
-        _SAYING.search(call.name) and any(_mentions(value, view, 0) for value in call.args or ())
+        _SAYING.search(call.name) and any(_holds(value, name, view, 0) for value in call.args or ())
         for call in view.calls_at.get(line, ())
     )
-    return said or any(
-        d.line == line and d.value is not None and d.value[0] == "fstr"
-        for d in view.facts.definitions
+    return (
+        said
+        or _INTO_TEXT.search(text) is not None
+        or any(
+            d.line == line and d.value is not None and d.value[0] == "fstr"
+            for d in view.facts.definitions
+        )
     )
 
 
@@ -81,6 +90,15 @@ def _mentions(value: Any, view: ModuleView, depth: int) -> bool:
     if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
         return False
     return _is_version(value, view, 0) or any(_mentions(part, view, depth + 1) for part in value)
+
+
+def _holds(value: Any, name: Value, view: ModuleView, depth: int) -> bool:
+    """Whether a name is part of a value, be it by way of variables."""
+    if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
+        return False
+    if value[0] == "v" and len(value) == 2:
+        return _holds(view.facts.definitions[value[1]].value, name, view, depth + 1)
+    return value == name or any(_holds(part, name, view, depth + 1) for part in value)
 
 
 def _reads(value: Any, view: ModuleView, depth: int) -> bool:

@@ -439,6 +439,41 @@ class ModuleView:
             return "*" in caught or not set(raises).isdisjoint(caught)
         return not _IMPORT_ERRORS.isdisjoint(caught)
 
+    def after_failed_import(self, event: Event) -> int:
+        """The line where an import fails before a place in the body of one ``try``, which catches that;
+        0: none does."""
+        if event.kind == "import" or _IMPORT_ERRORS.isdisjoint(self.ctx(event).tries):
+            return 0
+        ctx = self.ctx(event)
+        line = event.at[0]
+        before = (
+            at
+            for at, scope, tries in self._failing_imports
+            if scope == ctx.scope and tries == ctx.tries and 0 < line - at <= _MAX_LINES
+        )
+        return next(before, 0)
+
+    @property
+    def _failing_imports(self) -> list[tuple[int, int, tuple[str, ...]]]:
+        return self.once("failing imports", self._find_failing_imports)
+
+    def _find_failing_imports(self) -> list[tuple[int, int, tuple[str, ...]]]:
+        found: list[tuple[int, int, tuple[str, ...]]] = []
+        for event in self.facts.events:
+            if event.kind == "import" and self.missing(event.name):
+                ctx = self.ctx(event)
+                if not _IMPORT_ERRORS.isdisjoint(ctx.tries):
+                    found.append((event.at[0], ctx.scope, ctx.tries))
+        return found
+
+    def for_xla(self, event: Event) -> bool:
+        """Whether a place runs only where the program was asked whether PyTorch/XLA is there, and it
+        is: ``if is_torch_xla_available():``."""
+        return any(
+            guard.polarity and guard.kind == "if" and _asked_paths(guard.test) == _XLA_ALONE
+            for guard in self.guards(event)
+        )
+
     def optional_import(self, dotted: str) -> int:
         """The line where the module imports the package of a name and catches that it is not there;
         0: it does not."""
@@ -539,6 +574,7 @@ class ModuleView:
         return position is not None and event.args is not None and position < len(event.args)
 
 
+_XLA_ALONE = frozenset(("xla",))
 _ASKS_FOR = re.compile(r"(^|_)((?P<xla>xla|tpu)|neuronx?)(_|$)")
 
 

@@ -42,6 +42,7 @@ ROW_KEYS = {
         "guarded",
         "confidence",
         "distinctive",
+        "said",
         "seldom",
         "area",
         "effort",
@@ -227,3 +228,15 @@ def exists(name: str) -> bool:
             except AssertionError:  # a property that wants CUDA is there
                 return True
     return True
+
+
+_NATIVE_ONLY = re.compile(r"\"neuron\"|torch\.neuron\b|torch\.accelerator\b|nki_op")
+_OWN_WORD = frozenset(("composer", "torch.accelerator"))
+"""Tables of what has a device of that name on PyTorch/XLA, or is only renamed."""
+
+
+@each_row
+def test_what_is_advised_on_xla_is_there(path: Path, row: dict[str, Any]) -> None:
+    """TorchNeuron's device and modules are not there on PyTorch/XLA."""
+    if path.stem not in _OWN_WORD and "xla" in row:
+        assert not _NATIVE_ONLY.search(row.get("replacement", {}).get("xla", ""))

@@ -160,3 +160,27 @@ def test_one_of_two_generators_is_not_certain(tmp_path: Path) -> None:
         if f.rule == "rng-device-generator" and f.location.line == 6
     ]
     assert sure == ["likely", "certain"]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "rule", "advice"),
+    [
+        ("@autocast()", "api/torch.cuda.amp.autocast", "with torch.autocast("),
+        ("@torch.autocast('cuda')", "api/torch.amp.autocast:cuda", "with torch.autocast("),
+        ("@torch.no_grad()", "api/torch.cuda.amp.autocast", ""),
+    ],
+)
+def test_a_decorator_has_no_device_to_ask(
+    tmp_path: Path, decorator: str, rule: str, advice: str
+) -> None:
+    code = (
+        "import torch\nfrom torch.cuda.amp import autocast\nclass Net(torch.nn.Module):\n"
+        f"    {decorator}\n    def forward(self, x):\n        return x\n"
+    )
+    said = advised(tmp_path, code, rule)
+    assert any(text.startswith(advice) for text in said) or not advice
+    inside = (
+        "import torch\ndef f(x, device):\n    with torch.cuda.amp.autocast():\n        return x\n"
+    )
+    (here,) = advised(tmp_path, inside, "api/torch.cuda.amp.autocast")
+    assert here.startswith("torch.autocast(")

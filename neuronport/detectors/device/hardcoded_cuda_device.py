@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,6 +35,7 @@ _SWITCHED_OFF = frozenset(
 """Nothing is placed and nothing raises: without CUDA they do nothing, as their own rows say."""
 
 
+_LIGHTNING = re.compile(r"(pytorch_)?lightning(_fabric)?\.")
 _MOVES = frozenset(("to", "cuda"))
 _HELD = frozenset(("arg", "value", "attr"))
 
@@ -54,6 +56,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if found is None:
         return
     confidence, where = found
+    if role[0] == "arg" and role[2] == "accelerator" and _LIGHTNING.match(view.name(role[1])):
+        confidence = Confidence.POSSIBLE  # an Accelerator's name: the row of what is called says so
     if role[0] == "value":
         # Who reads the table is not seen; in a test it may be skipped there, or ask first.
         asks = view.is_test and _asks(view)
@@ -62,6 +66,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         confidence = Confidence.POSSIBLE
     guard = view.skipping_guard(event)
     verdict = None
+    if role[0] == "arg" and _is_marked(role, event, view):
+        verdict = Verdict.LOCKS_IN
     moved = holds_nothing(role[1], view) if role[:1] == ("method",) and role[2] == "to" else ""
     if moved:
         yield Hit(
@@ -77,6 +83,19 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             # Another device goes the other way, and stays what it is; a checkpoint is read there.
             verdict = Verdict.LOCKS_IN
     yield Hit(event.span, f"the device is {event.name.strip()!r}, {where}", confidence, verdict)
+
+
+def _is_marked(role: Any, event: Event, view: ModuleView) -> bool:
+    """Whether a test's parameter is skipped without CUDA: ``pytest.param("cuda", marks=skipif(…))``."""
+    if view.name(role[1]) != "pytest.param":
+        return False
+    return any(
+        view.truth.skips(view.summary, mark)
+        for call in view.calls_at.get(event.at[0], ())
+        if call.name == "pytest.param"
+        for key, mark in call.kwargs
+        if key == "marks"
+    )
 
 
 def _is_held(role: Any, event: Event, view: ModuleView) -> bool:

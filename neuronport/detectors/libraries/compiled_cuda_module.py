@@ -40,11 +40,12 @@ PATTERN = MODULES
 
 
 def check(event: Event, view: ModuleView) -> Iterator[Hit]:
+    # Of a module with a row of its own that row speaks: ``view.missing``.
     name = view.index.canonical(event.name, view.summary)
     if event.kind == "import":
         part = name.rpartition(".")[2]
         sure = _sure(name, part, view)
-        if sure is None or event.role == "star":
+        if sure is None or event.role == "star" or view.missing(name):
             return
         caught = view.import_is_guarded(event)
         yield Hit(
@@ -65,7 +66,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
             f"{part}.{function} is compiled for CUDA by its name, in what is built into _ext",
             Confidence.LIKELY,
         )
-    if sure is not None:
+    if sure is not None and not view.missing(owner):
         yield Hit(event.span, f"{part}.{function} is of {_what(part)}", sure)
 
 
