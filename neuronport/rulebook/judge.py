@@ -40,6 +40,9 @@ from neuronport.targets import Target
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _INDENT = re.compile(r"\s*")
+_PLACES = frozenset(("device", "runtime", "distributed"))
+"""Areas of what is of one device: behind a test that ends the program without it, it does not come
+about. The rest of a program is ported as if the test were not there."""
 _COSTS = frozenset(("control", "operators", "shapes", "slowness"))
 _COSTLY = frozenset(
     ("int64-gather", "float16-tensor", "float64-tensor", "api/torch.jit.trace:module")
@@ -183,10 +186,17 @@ class Judge:
 
     def _without_superseded(self, found: list[Finding]) -> list[Finding]:
         """Leave out what a finding around it says better."""
+        yielding = [
+            f for f in found if f.rule in self.book.rules and self.book.rules[f.rule].yields
+        ]
+        if yielding:
+            known = {f.location for f in found if f.rule in self.book.rows}
+            found = [f for f in found if f not in yielding or f.location not in known]
         outer = [
-            (f, self.book.rules[f.rule].supersedes)
+            (f, spec.supersedes)
             for f in found
-            if f.rule in self.book.rules and self.book.rules[f.rule].supersedes
+            for spec in (self.book.get(f.rule),)
+            if spec is not None and spec.supersedes
         ]
         if not outer:
             return found
@@ -194,7 +204,11 @@ class Judge:
             f
             for f in found
             if not any(
-                f is not around and f.rule in rules and _inside(f.location, around.location)
+                f is not around
+                and f.rule in rules
+                and _inside(f.location, around.location)
+                # What a row says of a call it does not say of each of its lines.
+                and (around.rule in self.book.rules or f.location.line == around.location.line)
                 for around, rules in outer
             )
         ]
@@ -217,6 +231,8 @@ class Judge:
         if guard is not None and spec.answer and guard.kind == "bool" and event.kind == "use":
             guard = None  # ``device == "cuda" and not is_available()`` is one question
         unreached = view.unreached(event) if guard is None else None
+        if guard is None and unreached is None and spec.area in _PLACES and not spec.answer:
+            unreached = view.ended(event)
         skipped = (
             guard is not None
             or unreached is not None
@@ -307,6 +323,15 @@ class Judge:
                 )
             elif override is None and message.endswith(_ANYWHERE):
                 sure = weakest(sure, Confidence.LIKELY)  # what becomes of the answer is not seen
+        if (
+            (guard is not None or unreached is not None)
+            and _tells_of_cuda(spec, event, override)
+            and message == _message(spec, match, event, view)
+        ):
+            # What it would do there does not come about.
+            message = (
+                f"{match.name} stands behind a test for CUDA, which a Neuron host does not pass"
+            )
         if spec.seldom is not Confidence.CERTAIN and not _again(event, view):
             sure = weakest(sure, spec.seldom)
         return self._finding(
@@ -335,6 +360,8 @@ class Judge:
     ) -> Finding | None:
         guard = view.skipping_guard(event) if hit.guarded else None
         unreached = view.unreached(event) if hit.guarded and guard is None else None
+        if hit.guarded and guard is None and unreached is None and spec.area in _PLACES:
+            unreached = view.ended(event)
         skipped = guard is not None or unreached is not None
         return self._finding(
             spec, hit, event, view, lines, role, skipped, guard, False, "", unreached
@@ -371,7 +398,9 @@ class Judge:
         # What another branch places runs all the same; in one expression there is nothing to write.
         placed = guard is not None and places.placed_otherwise(event, guard, view)
         nowhere = (
-            unreached is not None or placed or (guard is not None and guard.kind == "decorator")
+            unreached is not None
+            or placed
+            or (guard is not None and guard.kind in ("decorator", "skip"))
         )
         if guard is not None and role is Role.TEST and decided.is_aside(guard, view):
             nowhere = True
@@ -709,6 +738,18 @@ def _chosen(spec: Spec, event: Event, view: ModuleView) -> str:
         if view.given(event, condition.arg, condition.pos)
     )
     return f"({', '.join(written)})" if written else ""
+
+
+def _tells_of_cuda(spec: Spec, event: Event, override: Verdict | None) -> bool:
+    """Whether the row's note says what a call of CUDA's does where it is run."""
+    return (
+        bool(spec.note)
+        and not spec.answer
+        and override is None
+        and event.kind == "use"
+        and event.role in ("call", "load")
+        and spec.name.startswith("torch.cuda.")
+    )
 
 
 def _does_nothing(event: Event, lines: Sequence[str]) -> bool:

@@ -45,6 +45,7 @@ _RULE_KEYS = frozenset(
         "silent",
         "confidence",
         "supersedes",
+        "yields",
         "ways",
     ]
 )
@@ -75,6 +76,7 @@ _ROW_KEYS = frozenset(
         "said",
         "removed",
         "raises",
+        "supersedes",
         "title",
         "ways",
         "why",
@@ -365,6 +367,7 @@ def _rule(raw: dict[str, Any], file: str) -> Spec:
         file=file,
         confidence=Confidence(raw.get("confidence", "certain")),
         supersedes=tuple(raw.get("supersedes", ())),
+        yields=raw.get("yields", False),
         ways=tuple(raw.get("ways", ())),
     )
 
@@ -409,6 +412,7 @@ def _table(raw: dict[str, Any], file: str) -> Iterator[Spec]:
             silent=_fixtures([*silent, *row.get("silent", ())], where),
             file=file,
             confidence=Confidence(row.get("confidence", "certain")),
+            supersedes=tuple(row.get("supersedes", ())),
             name=name,
             also=tuple(row.get("also", ())),
             kind=row.get("kind", "none"),

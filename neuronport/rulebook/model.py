@@ -102,6 +102,8 @@ class Spec:
     confidence: Confidence = Confidence.CERTAIN
     supersedes: tuple[str, ...] = ()
     """Rules whose findings inside a place of this one say nothing more."""
+    yields: bool = False
+    """Whether it is silent where a row of a table speaks at the same place, which knows the name."""
     ways: tuple[str, ...] = ()
     """What a person can do where nothing is written, the best first."""
     # Rows only:

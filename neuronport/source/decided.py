@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from neuronport.readers.python.facts import Event, Guard, ModuleFacts, Value
+from neuronport.readers.python.facts import SET_OPTIONS, Event, Guard, ModuleFacts, Value
 
 if TYPE_CHECKING:
     from neuronport.source.summary import Summary
@@ -74,6 +74,8 @@ _OF_A_BUILD = re.compile(
 """Names of what an extension is built of."""
 _OF_NUMBERS = frozenset(("builtins.range", "builtins.list", "builtins.int", "builtins.tuple"))
 _DIVISIONS = ("%", "//", "/")
+_STORED = "options."
+"""Before names of options that the program stores itself, to tell them from attributes of ``self``."""
 _MAX_DEPTH = 8
 _MAX_LINES = 8
 """How far above a call the test that it is part of may begin."""
@@ -471,6 +473,8 @@ def _by_guards(view: ModuleView, found: list[int]) -> Decided:
         return Decided.STOPS
     if any(_ends_cuda(facts.guards[i]) for i in found):
         return Decided.STOPS_CUDA
+    if any(facts.guards[i].kind == "skip" for i in found):
+        return Decided.MARKS
     if any(i in view.choosing for i in found if facts.guards[i].kind != "decorator"):
         if view.is_test and all(is_aside(facts.guards[i], view) for i in found):
             return Decided.SKIPS
@@ -486,8 +490,8 @@ def _later(view: ModuleView, event: Event, ours: Any) -> Decided:
         return Decided.STOPS
     kept = {i for i, d in enumerate(facts.definitions) if _is_answer(d.value, ours, 0)}
     names = {
-        name
-        for cls in facts.classes.values()
+        f"{_STORED}{name}" if dotted.endswith(SET_OPTIONS) else name
+        for dotted, cls in facts.classes.items()
         for name, values in cls.attributes.items()
         if any(value is not None and value[0] == "v" and value[1] in kept for value in values)
     }
@@ -619,13 +623,15 @@ def _asks_within(value: Value, ours: Any, depth: int = 0) -> bool:
 
 
 def _mentions(value: Value, kept: set[int], names: set[str], depth: int) -> bool:
-    """Whether a test asks a variable or an attribute of ``self``."""
+    """Whether a test asks a variable, an attribute of ``self``, or an option that was stored."""
     if not isinstance(value, tuple) or not value or depth > _MAX_DEPTH:
         return False
     if value[0] == "v" and len(value) == 2:
         return value[1] in kept
     if value[0] == "attr" and value[1] is not None and value[1][0] == "self":
         return value[2] in names
+    if value[0] == "attr" and value[1] is not None and value[1][0] in ("v", "param"):
+        return f"{_STORED}{value[2]}" in names
     return any(_mentions(part, kept, names, depth + 1) for part in _parts(value))
 
 
@@ -685,7 +691,7 @@ def choosing(facts: ModuleFacts) -> frozenset[int]:
             found.update(definition.guards)
     found |= _choosing_classes(facts)
     # What follows after a test that ends the program is not chosen by it.
-    return frozenset(i for i in found if facts.guards[i].kind != "raise")
+    return frozenset(i for i in found if facts.guards[i].kind not in ("raise", "skip"))
 
 
 def _around(event: Event, place: tuple[int, ...]) -> bool:

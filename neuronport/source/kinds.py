@@ -302,6 +302,10 @@ class Kinds:
 
     def _call(self, module: Summary, value: Any, depth: int) -> Known:
         func = value[1]
+        if func is not None and func[0] == "star":
+            home = self.resolver.index.starred(module, func[1])
+            named = self.resolver.refs(module, ("ref", f"{home}.{func[1]}")) if home else []
+            func = ("ref", named[0]) if len(named) == 1 else None
         if func is None:
             return _NOT_KNOWN
         if func[0] == "ref":

@@ -11,7 +11,7 @@ from neuronport.readers.python.facts import Definition, Guard, ModuleFacts, Valu
 _MAX_DEPTH = 5
 _DONE = re.compile(r"(^|_)(is_)?init(ted|ed|iali[sz]ed|_done)$", re.I)
 """What is called so is true from the first time on; often a buffer, set in ways that are not seen."""
-_KINDS = frozenset(("if", "early", "next"))
+_KINDS = frozenset(("if", "early", "next", "skip"))
 _TRUE, _FALSE, _NONE, _GIVEN = "true", "false", "none", "given"
 _OPPOSITE = {_TRUE: _FALSE, _FALSE: _TRUE, _NONE: _GIVEN, _GIVEN: _NONE}
 

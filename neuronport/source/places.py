@@ -209,7 +209,7 @@ def seldom(event: Event, view: ModuleView) -> bool:
 def for_debugging(event: Event, view: ModuleView) -> bool:
     """Whether a place runs only where somebody looks for an error: ``if self.debug:``."""
     return any(
-        guard.kind in ("if", "ifexp", "bool", "early")
+        guard.kind in ("if", "ifexp", "bool", "early", "skip")
         and _debugs(guard.test, guard.polarity, view, 0)
         for guard in view.guards(event)
     )

@@ -107,7 +107,7 @@ class Summary:
         left = periodic_exits(self.guards)
         seldom = {i for i, g in enumerate(self.guards) if _is_periodic(g.test) or by_name(g)}
         switching = {i for i, g in enumerate(self.guards) if may_switch(g)}
-        ended = {(g.line, not g.polarity) for g in self.guards if g.kind == "early"}
+        ended = {(g.line, not g.polarity) for g in self.guards if g.kind in ("early", "skip")}
         for caller, called in calls.items():
             held_by = caller.partition("#")[0]
             function = self.functions.get(held_by)

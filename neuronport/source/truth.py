@@ -21,6 +21,8 @@ from neuronport.source.summary import Summary
 from neuronport.source.values import MAX_CALLERS, Atom, Resolver
 
 _MAX_DEPTH = 10
+_MAX_STORED = 4
+"""An option may be stored from itself: ``args.cuda = args.cuda and is_available()``."""
 _OF_ZERO: Mapping[str, Callable[[float], bool]] = {
     ">": lambda n: n < 0,
     ">=": lambda n: n <= 0,
@@ -158,6 +160,10 @@ class Truth:
         truth = self.of(module, guard.test)
         return truth is not None and truth is not guard.polarity
 
+    def ended(self, module: Summary, guard: Guard) -> bool:
+        """True when a Neuron host does not come to the guarded place because the program ends before."""
+        return guard.kind == "raise" and self.of(module, guard.test) is (not guard.polarity)
+
     def of_other_vendor(self, module: Summary, guard: Guard) -> bool:
         """Whether a condition asks for an accelerator that is neither NVIDIA's nor Neuron's, told by
         the names in it."""
@@ -264,6 +270,9 @@ class Truth:
                 if len(values) > 1 and self._is_turned_off(value, values, depth):
                     return False
                 return self._agree([self._of(owner, v, depth + 1) for owner, v in values])
+            stored = self.resolver.stored(module, value) if depth < _MAX_STORED else None
+            if stored is not None:
+                return self._any(*stored, depth + 1)
             atoms = self.resolver.follow(module, value)
             if any(a.value is None or a.value == value or a.value[0] == "const" for a in atoms):
                 # A literal there is a setting of the project.

@@ -43,9 +43,11 @@ _AGAIN = Related("", 0, "whoever calls this is being asked about")
 class Callers:
     """Tells what is only called where CUDA was asked for."""
 
-    def __init__(self, index: TreeIndex, truth: Truth) -> None:
+    def __init__(self, index: TreeIndex, truth: Truth, ends: bool = False) -> None:
         self.index = index
         self.truth = truth
+        self.ends = ends
+        """Whether a program that ends where there is no CUDA does not come to what follows."""
         self._known: dict[str, Related | None] = {}
         self._granted: dict[str, Related] = {}
         """What is not reached if none of those is that are still being asked about, oldest first."""
@@ -202,7 +204,7 @@ class Callers:
     def _asks(self, call: Call, module: Summary, does: str) -> Related | None:
         for i in call.guards:
             guard = module.guards[i]
-            if self.truth.skipped(module, guard):
+            if self.truth.skipped(module, guard) or (self.ends and self.truth.ended(module, guard)):
                 asks = "asks first: this condition does not hold on a Neuron host"
                 if self.truth.of_other_vendor(module, guard):
                     asks = OTHER_VENDOR

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from neuronport.findings import Related
-from neuronport.readers.python.facts import OPTIONS, Function, Value
+from neuronport.readers.python.facts import OPTIONS, PARSE, SET_OPTIONS, Function, Value
 from neuronport.source.index import Call, TreeIndex
 from neuronport.source.summary import Summary
 
@@ -19,7 +19,6 @@ _MAX_STEPS = 400
 MAX_CALLERS = 12
 _MAX_CALLER_DEPTH = 6
 _MAX_PARSERS = 8
-_PARSE = frozenset(["parse_args", "parse_known_args", "parse_intermixed_args"])
 _DEFAULT = "default of parameter"
 _PASSED = "passed as"
 
@@ -260,7 +259,7 @@ class Resolver:
     ) -> list[tuple[Summary, Value]]:
         """The defaults of an option, when ``parsed`` is what a parser made of the command line."""
         func = parsed[1]
-        if func is None or func[0] != "attr" or func[2] not in _PARSE:
+        if func is None or func[0] != "attr" or func[2] not in PARSE:
             return []
         found: list[tuple[Summary, Value]] = []
         pending = [(module, func[1])]
@@ -276,6 +275,25 @@ class Resolver:
                     for key, value in atom.value[3]:
                         if key == "parents" and value is not None and value[0] == "list":
                             pending += [(atom.module, item) for item in value[1]]
+        return found
+
+    def stored(self, module: Summary, value: Value) -> tuple[Summary, tuple[Value, ...]] | None:
+        """What the program itself stores in parsed options, where a value is read from them:
+        ``args.cuda``; None: it does not, as far as is known."""
+        if value is None or value[0] != "attr" or value[1] is None:
+            return None
+        if value[1][0] not in ("v", "param", "any"):
+            return None
+        found: tuple[Summary, tuple[Value, ...]] | None = None
+        for atom in self.follow(module, value[1]):
+            inner = atom.value
+            if inner is None or inner[0] != "call" or inner[1] is None or inner[1][0] != "attr":
+                return None
+            options = atom.module.classes.get(f"{atom.module.module}.{SET_OPTIONS}")
+            values = options.attributes.get(value[2]) if options is not None else None
+            if inner[1][2] not in PARSE or not values or found is not None:
+                return None
+            found = atom.module, tuple(values)
         return found
 
     def attribute(self, value: Value) -> list[tuple[Summary, Value]]:

@@ -28,6 +28,8 @@ _XLA_LIBRARIES = re.compile(
 _TRACES = frozenset(
     ("torch_neuronx.trace", "torch_neuronx.dynamic_batch", "torch_neuronx.bucket_model_trace")
 )
+_USES_FIXTURES = ("ref", "pytest.mark.usefixtures")
+_SET_UP = ("setUp", "setUpClass", "setup_method", "setup_class", "setUpTestData")
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
 
 
@@ -57,10 +59,12 @@ class ModuleView:
         self._reasons: dict[int, str] = {}
         self._skipping: dict[int, Guard | None] = {}
         self._unreached: dict[int, Related | None] = {}
+        self._ended: dict[int, Related | None] = {}
         self._skips: dict[int, bool] = {}
         self._empty: dict[int, bool] = {}
         self._requested: dict[tuple[int, ...], bool] = {}
         self.callers = Callers(index, self.truth)
+        self.ends = Callers(index, self.truth, True)
         self._known: dict[str, Any] = {}
 
     def once(self, name: str, find: Callable[[], _T]) -> _T:
@@ -276,6 +280,11 @@ class ModuleView:
             if self._empty[i]:
                 line = self.facts.loops[i].line
                 return Related(self.facts.path, line, "there is nothing to loop over without CUDA")
+        if self._skippers and (line := self._skipped_before(ctx)):
+            return Related(self.facts.path, line, "what is run before skips the test without CUDA")
+        return self._reached_by(ctx, self.callers)
+
+    def _reached_by(self, ctx: Ctx, callers: Callers) -> Related | None:
         scope = ctx.scope
         while scope >= 0:
             info = self.facts.scopes[scope]
@@ -287,11 +296,74 @@ class ModuleView:
                 says = "where there is no CUDA, none of this class is made: others are for other devices"
                 return Related(self.facts.path, line, says)
             if info.kind == "function":
-                found = self.callers.unreached(f"{self.facts.module}.{info.qualname}")
+                found = callers.unreached(f"{self.facts.module}.{info.qualname}")
                 if found is not None:
                     return found
             scope = info.parent
-        return self.callers.unreached(f"{self.facts.module}.{MODULE_BODY}")
+        return callers.unreached(f"{self.facts.module}.{MODULE_BODY}")
+
+    def ended(self, event: Event) -> Related | None:
+        """Where the program ends without CUDA before it comes to a place, if it does: what follows
+        has to be ported all the same, but does nothing of itself on Neuron."""
+        if event.ctx not in self._ended:
+            self._ended[event.ctx] = self._find_ended(self.ctx(event))
+        return self._ended[event.ctx]
+
+    def _find_ended(self, ctx: Ctx) -> Related | None:
+        for i in ctx.guards:
+            guard = self.facts.guards[i]
+            if self.truth.ended(self.summary, guard):
+                says = "the program ends there where there is no CUDA"
+                return Related(self.facts.path, guard.line, says)
+        return self._reached_by(ctx, self.ends)
+
+    @property
+    def _skippers(self) -> dict[str, int]:
+        """Functions that skip the test that they are run for where there is no CUDA (``setUp``, what a
+        fixture does), with the line where they ask."""
+        return self.once("skippers", self._find_skippers)
+
+    def _find_skippers(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for guard in self.facts.guards:
+            if guard.kind == "skip" and self.truth.skipped(self.summary, guard):
+                inside = [s for s in self.facts.scopes if s.line <= guard.line]
+                home = max(inside, key=lambda s: s.line)
+                if home.kind == "function":
+                    found[home.qualname] = guard.line
+        return found
+
+    def _skipped_before(self, ctx: Ctx) -> int:
+        """The line in which what is run before a test skips it without CUDA; 0: nothing does."""
+        skippers = self._skippers
+        for i in ctx.guards:
+            test = self.facts.guards[i].test if self.facts.guards[i].kind == "decorator" else None
+            if test is not None and test[0] == "call" and test[1] == _USES_FIXTURES:
+                for used in test[2]:
+                    if used is not None and used[0] == "const" and used[1] in skippers:
+                        return skippers[used[1]]
+        scope = ctx.scope
+        while scope >= 0:
+            info = self.facts.scopes[scope]
+            if info.qualname in skippers:
+                return 0
+            owner = info.qualname if info.kind == "class" else info.qualname.rpartition(".")[0]
+            for name in _SET_UP if owner else ():
+                if f"{owner}.{name}" in skippers:
+                    return skippers[f"{owner}.{name}"]
+            function = self.facts.functions.get(f"{self.facts.module}.{info.qualname}")
+            for param in function.params if function is not None else ():
+                if param[0] in skippers and self._is_fixture(param[0]):
+                    return skippers[param[0]]
+            scope = info.parent
+        return 0
+
+    def _is_fixture(self, name: str) -> bool:
+        function = self.facts.functions.get(f"{self.facts.module}.{name}")
+        return function is not None and any(
+            self.callee(d[1] if d is not None and d[0] == "call" else d).endswith("fixture")
+            for d in function.decorators
+        )
 
     def asked_besides(self, event: Event) -> frozenset[str]:
         """The paths that another alternative of the ``or`` asks for in which an event stands, so that the
@@ -382,6 +454,21 @@ class ModuleView:
                 for g in found
             )
         return self._requested[guards]
+
+    def unless_given(self, test: Value) -> bool | None:
+        """What a condition is where a switch is not given that it asks for and that is off, or on, by
+        itself; None: it asks for more, or for something else."""
+        if test is not None and test[0] == "not":
+            inner = self.unless_given(test[1])
+            return None if inner is None else not inner
+        if self._is_switch(test):
+            return False
+        if test is None or test[0] != "attr":
+            return None
+        literals = [
+            a.value for a in self.follow(test) if a.value is not None and a.value[0] == "const"
+        ]
+        return True if literals and all(v == ("const", True) for v in literals) else None
 
     def _is_switch(self, test: Value) -> bool:
         if test is None or test[0] not in ("param", "attr"):

@@ -235,7 +235,11 @@ def test_an_extension_is_called_what_its_name_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("gpu_id", "the local rank"), ("use_cuda", "carry a torch.device")]
+    ("name", "said"),
+    [
+        ("gpu_id", "one torch.device, chosen once, in place of the number"),
+        ("use_cuda", "carry a torch.device"),
+    ],
 )
 def test_a_number_of_a_device_is_no_switch(tmp_path, name, said):
     code = f"import torch\ndef main(args):\n    print(args.{name})\n"

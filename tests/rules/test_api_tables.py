@@ -53,6 +53,7 @@ ROW_KEYS = {
     ),
     *("fires", "silent"),
     "raises",
+    "supersedes",
 }
 KINDS = {"same", "renamed", "composite", "context", "none"}
 CONDITIONS = {"is", "not", "given", "matches", "absent", "only", "unless", "kinds"}

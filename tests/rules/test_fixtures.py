@@ -22,10 +22,7 @@ def places(spec: Spec, fixture: Fixture, found) -> set[int]:
         f.location.line
         for f in found
         # What a rule that says more says in its place counts for it.
-        if (
-            f.rule == spec.id
-            or spec.id in (BOOK.rules[f.rule].supersedes if f.rule in BOOK.rules else ())
-        )
+        if (f.rule == spec.id or spec.id in BOOK.get(f.rule).supersedes)
         and (not fixture.target or any(t.startswith(fixture.target) for t in f.by_target))
         # Importing a name is reported beside its uses; cases that are about that list the line.
         and (

@@ -165,15 +165,15 @@ def test_a_class_for_one_of_several_devices_is_for_that(tmp_path: Path) -> None:
     )
     alone = code.replace("DeviceGPU(Device)", "DeviceGPU")
     anywhere = code.replace("            raise ValueError('no GPU')\n", "            n = 0\n")
-    for name, text, verdict in (
-        ("one", code, "locks-in"),
-        ("alone", alone, "breaks"),
-        ("anywhere", anywhere, "breaks"),
+    for name, text, verdicts in (
+        ("one", code, {"locks-in"}),
+        ("alone", alone, {"breaks", "locks-in"}),  # behind what raises nothing comes about
+        ("anywhere", anywhere, {"breaks"}),
     ):
         part = judge_files(tmp_path / name, {"case.py": text})
         rows = [f for f in part.findings if f.location.line in (5, 9, 10)]
         assert len(rows) == 3
-        assert {f.verdict.value for f in rows} == {verdict}
+        assert {f.verdict.value for f in rows} == verdicts
     (required,) = found(tmp_path / "again", code, "cuda-required")
     assert required.location.line == 7
 

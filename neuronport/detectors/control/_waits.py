@@ -191,7 +191,7 @@ class _Tests:
         facts = view.facts
         self._asserts = [e.at for e in facts.events if e.kind == "test" and e.name == "assert"]
         self._raising = {g.line for g in facts.guards if g.kind == "raise"}
-        self._leaving = {g.line for g in facts.guards if g.kind == "early"}
+        self._leaving = {g.line for g in facts.guards if g.kind in ("early", "skip")}
         self._whiles = [e.at for e in facts.events if e.kind == "test" and e.name == "while"]
 
     def kind(self, event: Event, view: ModuleView) -> str:

@@ -36,7 +36,7 @@ _OTHERS = {
     "accelerate.utils.is_mlu_available": "mlu",
     "accelerate.utils.is_hpu_available": "hpu",
 }
-_BEFORE = ("if", "early", "next")
+_BEFORE = ("if", "early", "next", "skip")
 _TEST = 4
 """Lines of a test in which a question is looked for."""
 ONLY = frozenset(name.rpartition(".")[2] for name in _OTHERS)

@@ -43,7 +43,7 @@ def _left_by(event: Event, role: tuple[Any, ...], view: ModuleView) -> Guard | N
     a Neuron host: the CPU is its other branch, or what a variable holds before it; seen from the
     branch for what is chosen then."""
     for guard in view.guards(event):
-        if guard.kind in ("if", "early", "next") and _strings.finds_none(
+        if guard.kind in ("if", "early", "next", "skip") and _strings.finds_none(
             guard, view, guard.polarity
         ):
             return guard._replace(polarity=not guard.polarity)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from neuronport.detectors import Hit
+from neuronport.detectors.device import _strings, _switches
 from neuronport.findings import Confidence
-from neuronport.readers.python.facts import Event
+from neuronport.readers.python.facts import Event, Value
 from neuronport.source.view import ModuleView
 
 _COUNTS = frozenset(
@@ -62,12 +64,14 @@ NAMES = _COUNTS | frozenset(
         "has_cuda",
     ]
 )
-_NUMBERS = frozenset(("gpu", "gpu_id", "gpuid", "gpu_index", "cuda_id", "cuda_device"))
-_NUMBERED = (
-    "the local rank: torch.accelerator.set_device_index(local_rank) once, and a device without a number "
-    "after that (torch_xla.device() on the XLA path)"
-)
+_SAID = frozenset(("print", "format", "info", "debug", "warning", "warn", "error", "log"))
+_TAKES_NUMBERS = ("torch.cuda.", "torch.device", "torch.nn.DataParallel", "torch.nn.parallel.")
+_GIVEN = frozenset(("device_ids", "output_device"))
+_CALL_LINES = 12
+"""How far above an argument its call may begin."""
+_MAX_DEPTH = 5
 EVENTS = ("attr", "param")
+STRINGS = _strings.STRINGS
 ONLY = NAMES
 
 
@@ -77,7 +81,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if event.kind == "param":
         if event.name in ("device_ids", "cuda"):
             return
-        says, instead = _said(event.name)
+        says, instead = _switches.by_name(event.name)
         yield Hit(
             event.span,
             f"the parameter {event.name} {says}",
@@ -92,7 +96,15 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     likely = event.name not in _COUNTS and _is_settings(event, view)
     confidence = Confidence.LIKELY if likely else Confidence.POSSIBLE
-    says, instead = _said(event.name)
+    says, instead = _stands_for(event, view)
+    if event.role == "load":
+        if _again(event, view):
+            return
+        handed = _handed(event, view)
+        if handed == "told":
+            return
+        if handed == "said":
+            confidence = Confidence.POSSIBLE
     yield Hit(
         event.span,
         f"{view.text(event.value, whole=True)}.{event.name} {says}",
@@ -101,9 +113,75 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     )
 
 
-def _said(name: str) -> tuple[str, str]:
-    """What a name stands for, and what to write instead; empty: as the rule says, of a switch."""
-    return ("numbers a CUDA device", _NUMBERED) if name in _NUMBERS else ("stands for CUDA", "")
+def _stands_for(event: Event, view: ModuleView) -> tuple[str, str]:
+    """What a setting stands for, by what it holds where that is known, else by its name."""
+    if event.name not in _switches.NUMBERS and event.name not in _switches.LISTS:
+        return _switches.by_name(event.name)
+    atoms = view.follow(("attr", event.value, event.name))
+    held = [a.value[1] for a in atoms if a.value is not None and a.value[0] == "const"]
+    return _switches.by_value(event.name, held)
+
+
+def _again(event: Event, view: ModuleView) -> bool:
+    """Whether another place of the line says the same: the setting is set there, or read before."""
+    return any(
+        (other.name in NAMES and other.role == "store")
+        or (other.name == event.name and other.value == event.value and other.at < event.at)
+        for other in view.events_at.get(event.at[0], ())
+    )
+
+
+def _handed(event: Event, view: ModuleView) -> str:
+    """What a setting is for that is given to a call: ``told`` where a finding of the call, or of the
+    text of a device beside it, says the same; ``said`` where it is only printed. Empty: neither."""
+    this, line = ("attr", event.value, event.name), event.at[0]
+    if line in _device_texts(view):
+        return "told"
+    said = False
+    for n in range(line, line - _CALL_LINES, -1):
+        for call in view.calls_at.get(n, ()):
+            if call.at[2] < line:
+                continue
+            positional = any(_holds(v, this, 0) for v in call.args or ())
+            named = [key for key, v in call.kwargs if _holds(v, this, 0)]
+            if not positional and not named:
+                continue
+            if not _GIVEN.isdisjoint(named):
+                return "told"
+            if call.kind == "method":
+                if call.name == "cuda":
+                    return "told"
+                said = said or call.name in _SAID
+            elif call.kind == "use":
+                name = view.index.canonical(call.name, view.summary)
+                if name.startswith(_TAKES_NUMBERS):
+                    return "told"
+                said = said or name.rpartition(".")[2] in _SAID
+    return "said" if said else ""
+
+
+def _device_texts(view: ModuleView) -> frozenset[int]:
+    """The lines in which the text of a CUDA device is made: ``f"cuda:{args.gpu}"``."""
+    return view.once("device texts", lambda: _find_device_texts(view))
+
+
+def _find_device_texts(view: ModuleView) -> frozenset[int]:
+    return frozenset(
+        event.at[0]
+        for event in view.facts.events
+        if event.kind == "str"
+        and event.name.lstrip().startswith("cuda:")
+        and _strings.DEVICE.search(event.name)
+        and not _strings.is_compared(_strings.unwrap(event.role)[0])
+    )
+
+
+def _holds(value: Any, part: Value, depth: int) -> bool:
+    if value == part:
+        return True
+    if not isinstance(value, tuple) or depth > _MAX_DEPTH:
+        return False
+    return any(_holds(inner, part, depth + 1) for inner in value)
 
 
 def _is_settings(event: Event, view: ModuleView) -> bool:

@@ -30,7 +30,17 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     taken = {True: yes, False: no, None: None}[truth]
     condition = view.text(test)
-    if truth is None or taken == "cuda":
+    given = view.unless_given(test) if truth is None else None
+    if given is not None and (yes if given else no) == "cuda":
+        yield Hit(
+            event.span,
+            f"by itself this is 'cuda', which is not there on a Neuron host, and else "
+            f"{other or 'something else'}, by {condition}: Neuron is never chosen",
+            Confidence.LIKELY,
+            Verdict.BREAKS,
+            guarded=False,
+        )
+    elif truth is None or taken == "cuda":
         yield Hit(
             event.span,
             f"CUDA or {other or 'something else'}, by {condition}: Neuron is never chosen",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
+from neuronport.data import data_folder
 from neuronport.detectors import Hit
 from neuronport.detectors.device.accelerator_branch import asked_by_project
-from neuronport.findings import Confidence
+from neuronport.findings import Confidence, Verdict
 from neuronport.readers.python.facts import Event, Value
+from neuronport.source import decided
+from neuronport.source.decided import Decided
 from neuronport.source.summary import Summary
 from neuronport.source.truth import conditions
 from neuronport.source.view import ModuleView
@@ -29,11 +34,14 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     name = view.index.canonical(event.name, view.summary)
     if name in conditions()["false"]:
+        verdict, follows, instead = _follows(event, view, last)
         yield Hit(
             event.span,
-            f"{last}() is False on a Neuron host: what it guards is passed over there",
+            f"{last}() is False on a Neuron host{follows}",
             Confidence.CERTAIN,
+            verdict,
             guarded=False,
+            replacement=instead,
         )
     elif (
         name[:1] == "@"
@@ -50,14 +58,45 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
                 "host that need not be, and what this guards is passed over without it",
                 Confidence.POSSIBLE,
                 guarded=False,
+                replacement=_instead(last),
             )
             return
+        verdict, follows, instead = _follows(event, view, last)
         yield Hit(
             event.span,
-            f"{last}() of this project is False on a Neuron host: what it guards is passed over",
+            f"{last}() of this project is False on a Neuron host{follows}",
             Confidence.LIKELY,
+            verdict,
             guarded=False,
+            replacement=instead,
         )
+
+
+def _follows(event: Event, view: ModuleView, name: str) -> tuple[Verdict | None, str, str]:
+    """What comes of the answer: a verdict where it is another than the rule's, in words, and what to
+    do instead."""
+    instead = _instead(name)
+    decides = decided.of_question(event, view)
+    if decides is Decided.STOPS:
+        return Verdict.BREAKS, ", and the program stops here with an error", instead
+    if decides is Decided.MARKS:
+        skipped = "a marker for what the test needs, where that is not the library itself"
+        return None, ": whether a test is skipped rests on it", skipped
+    if decides is Decided.SAYS:
+        kept = f"leave it where it is only written down; else {instead}"
+        return None, ": that is what is written down or kept here", kept
+    return None, ": the way that asks for it is not taken there", instead
+
+
+def _instead(name: str) -> str:
+    """What to write in place of a function's question, by the library in its name."""
+    return next(says for words, says in _gates() if any(word in name for word in words))
+
+
+@cache
+def _gates() -> list[tuple[list[str], str]]:
+    with (data_folder("rules") / "understanding" / "library_gates.toml").open("rb") as file:
+        return [(row["words"], row["says"]) for row in tomllib.load(file)["instead"]]
 
 
 def _asks(name: str, view: ModuleView) -> bool:

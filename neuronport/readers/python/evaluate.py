@@ -20,8 +20,10 @@ from neuronport.readers.python.facts import (
     MODULE_BODY,
     ON_CPU,
     OPTIONS,
+    PARSE,
     SCRIPT,
     SET_DEFAULTS,
+    SET_OPTIONS,
     Class,
     Ctx,
     Function,
@@ -101,7 +103,9 @@ _SWITCHES: Final[dict[Value, Value]] = {
 }
 """What an option is that is not given."""
 _TYPE: Final[tuple[Any, ...]] = ("annotation",)
-_HOW: Final = frozenset(("raise", "next"))
+_OPTIONS_OF: Final = frozenset(("args", "opt", "opts", "options", "flags", "FLAGS", "hparams"))
+"""Names of parameters that are given what was parsed."""
+_HOW: Final = frozenset(("raise", "next", "skip"))
 _TYPE_USES: Final = frozenset(("annotation", "isinstance"))
 _NONE: Final[frozenset[str]] = frozenset()
 _LOCATION: Final[tuple[Any, ...]] = ("arg", ("ref", "torch.load"), "map_location")
@@ -305,7 +309,8 @@ class _Reader:
         if name in _BUILTINS:
             return ("ref", "builtins." + name)
         if self.stars:
-            return ("star", name)
+            # A module that others take by star imports PyTorch under its own name.
+            return ("ref", name) if name == "torch" else ("star", name)
         return None
 
     def bind(self, name: str, value: Value, line: int, annotation: Value = None) -> None:
@@ -348,7 +353,7 @@ class _Reader:
                 result = self.expr(value)
                 if result is not None and result[0] == "call":
                     if result[1] in _EXITS or _skips(result):
-                        self.ended_by = "return" if _skips(result) else "raise"
+                        self.ended_by = "skip" if _skips(result) else "raise"
                         ended = True
                         break
                     if result[1] is not None and result[1][0] == "attr" and result[1][2] in _MOVES:
@@ -541,7 +546,7 @@ class _Reader:
         raised = None if node.exc is None else self.expr(node.exc)
         if node.cause is not None:
             self.expr(node.cause)
-        self.ended_by = "return" if _skips(raised) else "raise"
+        self.ended_by = "skip" if _skips(raised) else "raise"
         return True
 
     def jump(self, node: Any) -> bool:
@@ -1063,6 +1068,13 @@ class _Reader:
                     )
                     self.defs.append(held)
                 self.attribute(base[1], target.attr, value)
+            elif usage == "store" and self.is_parsed(base):
+                held = (value, target.lineno, target.attr, None, self.scope, self.guards)
+                self.defs.append(held)
+                owner = f"{self.module}.{SET_OPTIONS}"
+                if owner not in self.classes:
+                    self.classes[owner] = Class(1, (), {}, (), ())
+                self.attribute(owner, target.attr, ("v", len(self.defs) - 1))
             if base is not None and base[0] == "ref":
                 dotted = f"{base[1]}.{target.attr}"
                 if self.wanted(dotted):
@@ -1501,6 +1513,19 @@ class _Reader:
         dotted = f"{found[1]}{rest}"
         self.emit(_event("use", self.span(node), self.ctx(), dotted, chosen, args, kwargs, usage))
         return True
+
+    def is_parsed(self, base: Value) -> bool:
+        """Whether something holds the options of the command line, or a parameter may be given them."""
+        if base is None:
+            return False
+        if base[0] == "param":
+            return base[2] in _OPTIONS_OF
+        if base[0] != "v":
+            return False
+        held = self.defs[base[1]][0]
+        if held is None or held[0] != "call" or held[1] is None or held[1][0] != "attr":
+            return False
+        return held[1][2] in PARSE
 
     def option(self, node: Any, args: tuple[Value, ...], kwargs: Any) -> None:
         """Keep the default of a command line option as an attribute of the module's options."""

@@ -47,7 +47,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 _Row = TypeVar("_Row", bound="tuple[Any, ...]")
 Value: TypeAlias = tuple[Any, ...] | None
 
-FACTS_FORM = 32
+FACTS_FORM = 33
 """Raised whenever the form or the meaning of facts changes: part of every cache key."""
 
 
@@ -88,6 +88,12 @@ class Interest:
 OPTIONS = "<options>"
 """The command line options that a module declares, as if they were attributes of a class of that
 name: their defaults."""
+
+SET_OPTIONS = "<set options>"
+"""What a module stores in parsed options itself (``args.cuda = not args.no_cuda and …``), likewise."""
+
+PARSE = frozenset(["parse_args", "parse_known_args", "parse_intermixed_args"])
+"""Methods that make options of the command line."""
 
 MODULE_BODY = "<module>"
 """What runs when a module is imported, as if it were a function of that name that is called where
@@ -212,7 +218,7 @@ class Guard(NamedTuple):
     line: int
     kind: str
     """if, ifexp, bool, match, except, decorator; ``early``: the test left the block by return
-    or break before; ``next``: by continue; ``raise``: it ended the program or raised before"""
+    or break before; ``next``: by continue; ``raise``: it ended the program or raised before; ``skip``: it skipped the test"""
 
 
 class Loop(NamedTuple):
