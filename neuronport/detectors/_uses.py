@@ -11,7 +11,12 @@ from neuronport.source.view import ModuleView
 
 BRANCH, ASSERT, SIZE, LOOP, RETURNED, SAVED = "branch", "assert", "size", "loop", "return", "saved"
 TO_HOST = frozenset((".cpu()", ".numpy()", ".tolist()"))
+_READ = TO_HOST | {".item()"}
 _MAX_DEPTH = 8
+_SHAPES = frozenset(
+    ["detach", "flatten", "float", "int", "long", "reshape", "squeeze", "t", "unsqueeze", "view"]
+)
+"""Methods that give the same elements."""
 _SIZED = frozenset(
     [
         "arange",
@@ -226,11 +231,24 @@ class _Uses:
             self._walk(item, "" if inner == SIZE else inner, depth)
 
     def _note(self, value: Value, how: str) -> None:
-        """Of what is done with a value at once, also where it has a name first."""
-        if value is not None and value[0] == "v":
-            value = self._definitions[value[1]].value
-        if value is not None and value[0] == "call":
-            self._of(value).add(how)
+        """Of what is done with a value at once, also where it has a name first. What is read on the
+        host is so through other shapes and parts of it as well."""
+        read = how in _READ
+        for _ in range(_MAX_DEPTH if read else 1):
+            if value is not None and value[0] == "v":
+                value = self._definitions[value[1]].value
+            if value is None:
+                return
+            if value[0] == "call":
+                self._of(value).add(how)
+                func = value[1]
+                if func is None or func[0] != "attr" or func[2] not in _SHAPES:
+                    return
+                value = func[1]
+            elif value[0] in ("item", "unpack"):
+                value = value[1]
+            else:
+                return
 
     def _of(self, call: Any) -> set[str]:
         """What is known of a call. By its last name and its line, as a hash of all of it costs more."""

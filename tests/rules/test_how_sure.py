@@ -316,3 +316,94 @@ def test_the_largest_of_integers_is_no_sum(tmp_path: Path) -> None:
     said = [f.message for f in of_rule(tmp_path, code, "integer-arithmetic")]
     assert ["summed" in text for text in said] == [False, True, True]
     assert "(MAX)" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "sure"),
+    [("ids", "likely"), ("ids, texts", "possible"), ("images, texts", "possible")],
+)
+def test_a_generate_of_several_inputs_is_somebodys_own(
+    tmp_path: Path, prompt: str, sure: str
+) -> None:
+    code = (
+        "import torch, transformers\ndef answer(model, ids, images, texts):\n"
+        f"    return model.generate({prompt}, max_new_tokens=9, do_sample=False)\n"
+    )
+    (finding,) = of_rule(tmp_path, code, "growing-generation-cache")
+    assert finding.confidence.value == sure
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "sure"),
+    [
+        ("convert_to_hf.py", "main", "possible"),
+        ("tools.py", "export_checkpoint", "possible"),
+        ("model.py", "convert_weights_to_fp16", "certain"),
+        ("generate.py", "main", "certain"),
+    ],
+)
+def test_float16_of_files_for_others_is_their_format(
+    tmp_path: Path, name: str, scope: str, sure: str
+) -> None:
+    code = (
+        f"import torch\nfrom transformers import AutoModel\ndef {scope}(path):\n"
+        "    return AutoModel.from_pretrained(path, torch_dtype=torch.float16)\n"
+    )
+    (finding,) = of_rule(tmp_path, code, "float16-tensor", name)
+    assert finding.confidence.value == sure
+
+
+def test_float16_where_only_cuda_comes_is_no_choice_for_neuron(tmp_path: Path) -> None:
+    code = (
+        "import torch\nfrom transformers import AutoModel\ndef main(path):\n"
+        "    if torch.cuda.is_available():\n"
+        "        return AutoModel.from_pretrained(path, torch_dtype=torch.float16)\n"
+        "    return AutoModel.from_pretrained(path)\n"
+    )
+    (finding,) = of_rule(tmp_path, code, "float16-tensor")
+    assert finding.confidence.value == "possible"
+
+
+READ = """\
+import torch
+class Net(torch.nn.Module):
+    def forward(self, p: torch.Tensor, x: torch.Tensor, n: int):
+        m = p > 0
+        k = m.sum()
+        d = (p == 4).nonzero()
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "rule", "says"),
+    [
+        ("return p[m].view(p.size(0), n)", "boolean-mask-index", "a fixed shape"),
+        ("return p[m].reshape(2, x.shape[1], 3)", "boolean-mask-index", "a fixed shape"),
+        ("return p[m].view(-1, n)", "boolean-mask-index", "how many elements are left"),
+        ("return p[m].view(k, n)", "boolean-mask-index", "how many elements are left"),
+        ("return p[m].reshape(n)", "boolean-mask-index", "how many elements are left"),
+    ],
+)
+def test_a_shape_that_is_given_at_once_tells_how_many_are_left(
+    tmp_path: Path, read: str, rule: str, says: str
+) -> None:
+    (finding,) = of_rule(tmp_path, READ.format(read), rule)
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    ("read", "sure"),
+    [
+        ("return d.tolist()", "possible"),
+        ("return d.reshape(-1).tolist()", "possible"),
+        ("return d[:, 0].cpu()", "possible"),
+        ("return d[:, 0].cpu(), x[d]", "certain"),
+        ("return x[d]", "certain"),
+    ],
+)
+def test_what_is_read_through_another_shape_ends_on_the_host(
+    tmp_path: Path, read: str, sure: str
+) -> None:
+    (finding,) = of_rule(tmp_path, READ.format(read), "data-dependent-selection")
+    assert finding.by_target["native@2.33"].confidence.value == sure

@@ -18,6 +18,12 @@ EVENTS = ("use", "method", "callkw")
 ONLY = {"use": (), "method": frozenset(_dtypes.METHODS), "callkw": ()}
 WITH = _dtypes.KEYWORDS
 _CLASSES = re.compile(r"^(\w+_)?(targets?|labels?|ids|idxs?|ind(ex|ices)|tokens|classes)$", re.I)
+_WRITES = re.compile(
+    r"^(?:convert|export|merge|(?:apply|make)_delta|consolidate)(?:_\w+)?\.py|^\w+_(?:to_hf|convert|export)\.py"
+    r"|[:._](?:export(?:_|$)|(?:apply|make)_delta|convert_\w*(?:checkpoint|ckpt|_hf|onnx))",
+    re.I,
+)
+"""In the name of a file or function that turns checkpoints into others."""
 _QUANTIZED = re.compile(
     r"quant|gptq|awq|marlin|exllama|(?:^|[._:])(?:un)?pack|fp8|q4|int[48](?!\d)", re.I
 )
@@ -44,6 +50,21 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
                 "where it holds classes or indices",
                 Confidence.POSSIBLE,
                 replacement="leave classes and indices as they are; what the model gives is cast to fit",
+            )
+            continue
+        if view.skipping_guard(event) is not None:
+            yield Hit(
+                event.span,
+                f"float16 by {how}, only where there is CUDA: on Neuron the way beside it is taken",
+                Confidence.POSSIBLE,
+            )
+            continue
+        if _writes(event, view):
+            yield Hit(
+                event.span,
+                f"float16 by {how}, in what turns files of weights into others",
+                Confidence.POSSIBLE,
+                replacement="leave the format of files that others read; bfloat16 where they are read",
             )
             continue
         if _only_where_it_is(event, view):
@@ -110,6 +131,15 @@ def _is_whole(event: Event, view: ModuleView) -> bool:
     """Whether what is cast is called as classes and indices are."""
     name = view.text(event.value).rpartition(".")[2]
     return bool(_CLASSES.search(name)) and view.kind(event.value).kind != "module"
+
+
+def _writes(event: Event, view: ModuleView) -> bool:
+    """Whether a place belongs to what turns a checkpoint into another: it runs once, on the host, and
+    others read what it writes."""
+    if view.hot(event):
+        return False
+    name = f"{view.facts.path.rpartition('/')[2]}:{view.scope(event)}"
+    return _WRITES.search(name) is not None
 
 
 def _quantizes(event: Event, view: ModuleView) -> bool:

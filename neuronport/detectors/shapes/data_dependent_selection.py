@@ -39,7 +39,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     sure = placed(event, view, call.confidence)
     done = uses(event, view)
     by = call.argument("mask", 0) if call.name == "masked_select" else call.tensor
-    if done & TO_HOST or filled(view, by):
+    if (done & TO_HOST and "index" not in done) or filled(view, by):
         sure = POSSIBLE  # nothing follows on the device; or it is as long every time
     if not view.hot(event) and _sets_up(event, view):
         sure = POSSIBLE  # it runs once, not every step
@@ -65,7 +65,7 @@ def _instead(call: Call, view: ModuleView, done: frozenset[str]) -> str:
         return ""
     if done & _COUNTS and not done - _COUNTS - {"branch", "assert", "return"}:
         return f"only how many there are is asked: ({name} != 0).sum() counts them on the device"
-    if ".item()" in done:
+    if ".item()" in done and "index" not in done:
         return (
             "only one place is asked for: keep it as a number of the host where it comes from, or "
             f"({name} != 0).int().argmax() on the device"

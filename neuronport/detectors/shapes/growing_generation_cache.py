@@ -71,6 +71,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         return
     unsure = None in given or "generation_config" in given or "past_key_values" in given
     unsure = unsure or not any(view.imports(package) for package in _PACKAGES)
+    # The method of transformers takes the prompt alone by position: others are somebody's own.
+    unsure = unsure or len(event.args or ()) > 1
     yield Hit(
         event.span,
         "generate: the default cache grows by one token a step, each a new shape",
