@@ -57,6 +57,7 @@ _RIGHT = ", which is right here: what is asked, or done, with it only CUDA has"
 _TYPES = frozenset(("annotation", "isinstance"))
 """Roles of names that stand for a type only."""
 _TYPED = re.compile(r"torch\.cuda(\.sparse)?\.\w+Tensor$")
+_NAMED = frozenset(("use", "import"))
 _REPLACES = frozenset(("store", "del"))
 _SETTINGS = re.compile(r"\.(backends|_?config|settings|options|flags)(\.|$)")
 """In a dotted name: to assign it is what it is there for."""
@@ -227,6 +228,8 @@ class Judge:
         self, match: Matched, event: Event, view: ModuleView, lines: Sequence[str], role: Role
     ) -> Finding | None:
         spec = match.spec
+        if event.kind in _NAMED and _is_beside(event.name, view, lines):
+            return None
         guard = view.skipping_guard(event)
         if guard is not None and spec.answer and guard.kind == "bool" and event.kind == "use":
             guard = None  # ``device == "cuda" and not is_available()`` is one question
@@ -582,6 +585,17 @@ def _not_on_native(by_target: Mapping[str, TargetVerdict]) -> Mapping[str, Targe
         else said
         for target, said in by_target.items()
     }
+
+
+def _is_beside(name: str, view: ModuleView, lines: Sequence[str]) -> bool:
+    """Whether a package of a name lies beside the file, which puts folders on ``sys.path`` itself."""
+    facts = view.facts
+    folder = facts.module
+    if not facts.path.endswith("/__init__.py"):
+        folder = folder.rpartition(".")[0]
+    if not folder or view.index.module(f"{folder}.{name.partition('.')[0]}") is None:
+        return False
+    return any("sys.path" in line for line in lines)
 
 
 def _unsure_on_xla(by_target: Mapping[str, TargetVerdict]) -> Mapping[str, TargetVerdict]:

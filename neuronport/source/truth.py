@@ -49,6 +49,9 @@ _NEVER = frozenset(
     ("is_cuda", "is_xpu", "is_mps", "is_quantized", "is_mkldnn", "is_sparse", "is_sparse_csr")
 )
 """What no tensor on a Neuron device is: of another device, or of a layout without a kernel there."""
+_ONE_AT_MOST = frozenset(("n_gpu", "_n_gpu"))
+"""What Hugging Face's training arguments, and the scripts that came before them, count CUDA devices
+in: 0 without CUDA, 1 for a process of several."""
 _LAYOUTS = ("torch.sparse_", "torch._mkldnn")
 
 
@@ -110,6 +113,10 @@ def _words(module: Summary, value: Any, depth: int) -> Iterator[str]:
             yield from _words(module, part, depth + 1)
 
 
+_ASKS_FOR_PACKAGE = re.compile(
+    r"(^|[._])(is_)?(package|module|library|lib)_(available|installed|exists)$|(^|[._])has_(package|module)$"
+)
+"""Functions that are asked for a package by its name."""
 _FROM_HERE = (("const", 0), ("const", 1))
 _SIZED = frozenset(
     f"builtins.{name}" for name in ("range", "min", "max", "int", "list", "tuple", "enumerate")
@@ -407,6 +414,10 @@ class Truth:
                 return False if known and self.missing(f"command:{name}") else None
             if dotted == "typing.TYPE_CHECKING":
                 return False
+            if value[0] == "call" and value[2] and _ASKS_FOR_PACKAGE.search(dotted):
+                known, name = self.resolver.constant(module, value[2][0])
+                if known and isinstance(name, str) and name in data["needs_cuda"]:
+                    return False
             found = self.resolver.index.function(dotted)
             if found is not None and value[0] == "call":
                 return self._returned(*found, depth)
@@ -656,6 +667,9 @@ class Truth:
         """A count of CUDA devices is 0."""
         if op not in _OF_ZERO or right is None or right[0] != "const":
             return None
+        counts = left is not None and left[0] == "attr" and left[2] in _ONE_AT_MOST
+        if counts and op == ">" and right == ("const", 1):
+            return False
         if not isinstance(right[1], int | float) or self._of(module, left, depth + 1) is not False:
             return None
         return _OF_ZERO[op](right[1])

@@ -141,3 +141,44 @@ def test_a_compiled_module_that_has_a_row_is_named_once(
     code = f"import torch\nimport {module}\ndef f(x):\n    return {module}.run(x)\n"
     assert len(found(tmp_path, code, "compiled-cuda-module")) == count
     assert len(found(tmp_path, code, f"api/{module}.*")) == (not count)
+
+
+@pytest.mark.parametrize(
+    ("test", "native"),
+    [("args.n_gpu > 1", "locks-in"), ("args.n_gpu > 0", "breaks"), ("args.workers > 1", "breaks")],
+)
+def test_several_devices_are_counted_on_cuda_alone(tmp_path: Path, test: str, native: str) -> None:
+    code = (
+        f"import torch\ndef train(args, model):\n    if {test}:\n"
+        "        model = torch.nn.DataParallel(model)\n    return model\n"
+    )
+    (wrapped,) = found(tmp_path, code, "api/torch.nn.DataParallel")
+    assert verdict(wrapped, "native") == native
+
+
+@pytest.mark.parametrize(
+    ("asked", "native"),
+    [("flash_attn", "locks-in"), ("numpy", "breaks")],
+)
+def test_a_package_that_is_asked_for_by_its_name(tmp_path: Path, asked: str, native: str) -> None:
+    code = (
+        "from mine.imports import is_package_available\n"
+        f"if is_package_available('{asked}'):\n    from flash_attn import flash_attn_func\n"
+    )
+    (imported,) = found(tmp_path, code, "api/flash_attn#import")
+    assert verdict(imported, "native") == native
+
+
+@pytest.mark.parametrize(("adds", "count"), [(True, 0), (False, 2)])
+def test_what_lies_beside_is_found_where_the_file_says_so(
+    tmp_path: Path, adds: bool, count: int
+) -> None:
+    head = "import sys\nfrom pathlib import Path\n"
+    head += "sys.path.append(str(Path(__file__).parent))\n" if adds else "print(Path)\n"
+    files = {
+        "ext/mine/__init__.py": "",
+        "ext/mine/kernels/__init__.py": "def get_kernel(name):\n    return name\n",
+        "ext/mine/run.py": f"{head}import kernels\nprint(kernels.get_kernel('a'))\n",
+    }
+    part = judge_files(tmp_path, files)
+    assert sum(f.rule.startswith("api/kernels") for f in part.findings) == count
