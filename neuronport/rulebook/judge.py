@@ -285,6 +285,10 @@ class Judge:
             message = f"{match.name} is compared with: Neuron's is another"
             if _TYPED.match(match.name):
                 instead = "x.dtype and x.device.type, each asked for what is meant here"
+        elif event.role == "load" and _TYPED.match(match.name) and _is_default(event, view):
+            # The row of what is called says so.
+            sure = Confidence.POSSIBLE
+            instead = "torch.set_default_device(device); torch.set_default_dtype(dtype)"
         elif event.role == "load" and _TYPED.match(match.name) and not _casts(event, view):
             # What is made of it later is not seen.
             sure = weakest(sure, Confidence.LIKELY)
@@ -776,6 +780,14 @@ def _does_nothing(event: Event, lines: Sequence[str]) -> bool:
     if not after or after[0].partition("#")[0].strip() != "pass":
         return False
     return len(after) < 2 or not after[1].lstrip().startswith(("else:", "elif "))
+
+
+def _is_default(event: Event, view: ModuleView) -> bool:
+    """Whether a type becomes the one of all tensors: ``torch.set_default_tensor_type(…)``."""
+    return any(
+        call.name == "torch.set_default_tensor_type" and ("ref", event.name) in (call.args or ())
+        for call in view.calls_at.get(event.at[0], ())
+    )
 
 
 def _casts(event: Event, view: ModuleView) -> bool:

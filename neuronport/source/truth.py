@@ -118,6 +118,8 @@ _ASKS_FOR_PACKAGE = re.compile(
 )
 """Functions that are asked for a package by its name."""
 _FROM_HERE = (("const", 0), ("const", 1))
+_OF_EACH = frozenset(("builtins.all", "builtins.any"))
+_OF_WHAT_IS_GIVEN = _OF_EACH | frozenset(("builtins.bool", "builtins.len"))
 _SIZED = frozenset(
     f"builtins.{name}" for name in ("range", "min", "max", "int", "list", "tuple", "enumerate")
 )
@@ -398,8 +400,15 @@ class Truth:
                 return False
             if dotted in data["true"]:
                 return True
-            if dotted in ("builtins.bool", "builtins.all") and value[0] == "call" and value[2]:
-                return self._of(module, value[2][0], depth + 1)
+            if dotted in _OF_WHAT_IS_GIVEN and value[0] == "call" and value[2]:
+                given = value[2][0]
+                if given is not None and given[0] == "comp":
+                    if dotted not in _OF_EACH:
+                        return None
+                    given = given[2]  # what is asked of each: there is one at least
+                elif dotted == "builtins.any":
+                    return None
+                return self._of(module, given, depth + 1)
             if dotted in _SIZED and value[0] == "call" and value[2]:
                 return self._size(module, dotted, value[2], depth)
             if dotted == "builtins.hasattr" and value[0] == "call" and len(value[2]) == 2:

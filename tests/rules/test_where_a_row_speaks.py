@@ -182,3 +182,49 @@ def test_what_lies_beside_is_found_where_the_file_says_so(
     }
     part = judge_files(tmp_path, files)
     assert sum(f.rule.startswith("api/kernels") for f in part.findings) == count
+
+
+@pytest.mark.parametrize(
+    ("line", "sure"),
+    [
+        ("torch.set_default_tensor_type(torch.cuda.HalfTensor)", "possible"),
+        ("x = torch.cuda.HalfTensor(3)", "certain"),
+    ],
+)
+def test_a_type_that_becomes_the_default_is_judged_there(
+    tmp_path: Path, line: str, sure: str
+) -> None:
+    (typed,) = found(tmp_path, f"import torch\n{line}\n", "api/torch.cuda.HalfTensor")
+    assert str(typed.confidence.value) == sure
+
+
+@pytest.mark.parametrize(
+    ("test", "native"),
+    [
+        ("not all(d.type == 'cuda' for d in devices)", "locks-in"),
+        ("not any(d.type == 'cuda' for d in devices)", "locks-in"),
+        ("len(torch.cuda.default_generators) == 0", "locks-in"),
+        ("not all(d.index for d in devices)", "breaks"),
+        ("not any(devices)", "breaks"),
+    ],
+)
+def test_what_is_asked_of_every_device(tmp_path: Path, test: str, native: str) -> None:
+    code = (
+        f"import torch\ndef f(devices):\n    if {test}:\n        return None\n"
+        "    return set(map(torch.cuda.get_device_capability, devices))\n"
+    )
+    (use,) = found(tmp_path, code, "api/torch.cuda.get_device_capability")
+    assert verdict(use, "native") == native
+
+
+@pytest.mark.parametrize(
+    ("more", "rules"),
+    [(", load_in_8bit=True", ["load_in_8bit"]), ("", ["device_map"])],
+)
+def test_what_raises_first_leaves_nothing_on_the_host(
+    tmp_path: Path, more: str, rules: list[str]
+) -> None:
+    code = f"from transformers import AutoModel\nAutoModel.from_pretrained('m', device_map='auto'{more})\n"
+    part = judge_files(tmp_path, {"case.py": code})
+    said = [f.rule for f in part.findings if "from_pretrained" in f.rule]
+    assert [rule.rpartition(":")[2] for rule in said] == rules
