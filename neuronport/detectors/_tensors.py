@@ -6,11 +6,20 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from neuronport.findings import CONFIDENCE_ORDER, Confidence, Role, weakest
-from neuronport.readers.python.facts import SET_DEFAULTS, Definition, Event, Function, Value
+from neuronport.readers.python.facts import (
+    MODULE_BODY,
+    SET_DEFAULTS,
+    Definition,
+    Event,
+    Function,
+    Value,
+)
 from neuronport.source.hot import SELDOM
+from neuronport.source.index import MOST_CALLERS, TreeIndex
+from neuronport.source.index import Call as CallOf
 from neuronport.source.summary import Summary
 from neuronport.source.view import ModuleView
 from neuronport.workspace.roles import role_of_path
@@ -137,12 +146,61 @@ def prepares_data(event: Event, view: ModuleView) -> bool:
     return view.once("prepares data", lambda: _PREPARING_PATH.search(view.facts.path) is not None)
 
 
+_READS_DATA = re.compile(r"(^|\.)__getitem__$|(^|[._])collat\w*$|(^|[._])augment\w*$|tokeniz", re.I)
+_OF_DATA = re.compile(r"Dataset$|Sampler$|Collat\w+$|DataModule$|Augment\w*$|Transform$|Tokenizer")
+"""What classes are called, but modules of a model, that handle data on the host."""
+_MOST_ASKED = 40
+
+
+def for_data(event: Event, view: ModuleView) -> bool:
+    """Whether a place is in a function that is called, as far as the tree shows, from data sets, what
+    collates them and transforms alone: it runs on the host."""
+    scope = view.facts.scopes[view.ctx(event).scope]
+    if scope.kind != "function":
+        return False
+    dotted = f"{view.facts.module}.{scope.qualname}"
+    return view.index.answer("for data", dotted, lambda name: _only_for_data(view.index, name))
+
+
+def _only_for_data(index: TreeIndex, dotted: str) -> bool:
+    seen = {dotted}
+    pending = [dotted]
+    while pending:
+        name = pending.pop()
+        calls = index.callers(name)
+        if not calls or len(seen) > _MOST_ASKED or len(calls) >= MOST_CALLERS:
+            return False
+        for call in calls:
+            if call.caller not in seen and not _handles_data(index, call):
+                seen.add(call.caller)
+                pending.append(call.caller)
+    return True
+
+
+def _handles_data(index: TreeIndex, call: CallOf) -> bool:
+    module = index.module(call.module)
+    if _READS_DATA.search(call.caller):
+        return True
+    if module is None or call.caller.endswith(MODULE_BODY):
+        return False
+    if _PREPARING_PATH.search(module.path):
+        return True
+    owner = call.caller.rpartition(".")[0]
+    if index.class_(owner) is None:
+        return False
+    bases = index.ancestors(owner)
+    if any(base.startswith("torch.utils.data.") for base in bases):
+        return True
+    return bool(_OF_DATA.search(owner)) and "torch.nn.Module" not in bases
+
+
 def placed(event: Event, view: ModuleView, sure: Confidence) -> Confidence:
     """A confidence with the place taken into account: certain only where it runs every step."""
     hot = view.hot(event)
     if hot:
-        return POSSIBLE if hot.endswith(SELDOM) else sure
-    return weakest(sure, POSSIBLE if prepares(event, view) else LIKELY)
+        return POSSIBLE if hot.endswith(SELDOM) or for_data(event, view) else sure
+    host = prepares(event, view) or for_data(event, view)
+    return weakest(sure, POSSIBLE if host else LIKELY)
 
 
 # ---- where a tensor lies -------------------------------------------------------------------------
@@ -295,6 +353,9 @@ def _followed(view: ModuleView, module: Summary, value: Any, depth: int) -> bool
 
 def _part(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | str | None:
     """Where one of several lies: what a function of the tree returns several of is told apart."""
+    counted = _gone_through(value)
+    if counted is not None:
+        return _lies(view, module, counted, depth + 1)
     whole = view.resolver.follow(module, value[1])
     if value[0] == "unpack":
         known = [a for a in whole if a.value is not None and a.value[0] in ("list", "tuple")]
@@ -308,6 +369,20 @@ def _part(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | s
             )
     found = _followed(view, module, value, depth) if len(whole) == 1 else None
     return _lies(view, module, value[1], depth + 1) if found is None else found
+
+
+def _gone_through(value: Any) -> Value:
+    """What a loop goes through that counts its rounds: ``for i, x in enumerate(xs)``."""
+    inner = value[1]
+    if value[0] == "unpack" and value[2] == 1 and inner is not None and inner[0] == "elem":
+        over = inner[1]
+        if over is not None and over[0] == "call" and over[1] == _ENUMERATE and over[2]:
+            return cast(Value, over[2][0])
+    return None
+
+
+_DEVICE = ("ref", "torch.device")
+_ENUMERATE = ("ref", "builtins.enumerate")
 
 
 def _attribute(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | None:
@@ -337,7 +412,7 @@ def _parameter(view: ModuleView, module: Summary, value: Any, depth: int) -> boo
         and value[1].rpartition(".")[2] in _RUNS
         and view.kinds.is_module_class(function.owner)
     ):
-        return False
+        return _run_with(view, module, function, value, depth)
     tested = role_of_path(module.path) is Role.TEST
     places: set[bool | str | None] = set()
     for call, passed in view.resolver.passed(function, value):
@@ -353,6 +428,47 @@ def _parameter(view: ModuleView, module: Summary, value: Any, depth: int) -> boo
         if None in places:
             return None
     return _agreed(places)
+
+
+def _run_with(
+    view: ModuleView, module: Summary, function: Function, value: Any, depth: int
+) -> bool:
+    """Where what a model is run with lies: where the model is, unless whoever holds it in the same file
+    hands on what it moved to the host: ``self.conv(x, lengths.cpu())``."""
+    if module != view.summary:
+        return False
+    held = view.once("held models", lambda: _held_models(view)).get(function.owner)
+    if not held:
+        return False
+    at = view.resolver.position(function, value[2])
+    given: list[Value] = []
+    for args, kwargs in held:
+        named = next((v for k, v in kwargs if k == value[2]), None)
+        given.append(args[at] if 0 <= at < len(args) else named)
+    return all(v is not None and _lies(view, module, v, depth + 1) is True for v in given)
+
+
+_Given: TypeAlias = "tuple[tuple[Value, ...], tuple[tuple[str | None, Value], ...]]"
+
+
+def _held_models(view: ModuleView) -> dict[str, list[_Given]]:
+    """What the attributes are run with that a class holds one model of this file in, by its class."""
+    found: dict[str, list[_Given]] = {}
+    for calls in view.facts.calls.values():
+        for callee, args, kwargs, *_ in calls:
+            if callee is None or callee[0] != "attr" or callee[1] is None or callee[1][0] != "self":
+                continue
+            cls = view.facts.classes.get(callee[1][1])
+            values = cls.attributes.get(callee[2], ()) if cls is not None else ()
+            made = _held(view.summary, values[0]) if len(values) == 1 else None
+            if (
+                made is not None
+                and made[0] == "call"
+                and made[1] is not None
+                and made[1][0] == "ref"
+            ):
+                found.setdefault(made[1][1], []).append((args, kwargs))
+    return found
 
 
 def _has_default(function: Function, name: str) -> bool:
@@ -409,6 +525,8 @@ def _device(view: ModuleView, module: Summary, value: Value, depth: int) -> bool
     ):
         found = _lies(view, module, held[1], depth + 1)
         return found if isinstance(found, bool) else None
+    if held is not None and held[:2] == ("call", _DEVICE) and len(held[2]) == 1:
+        return _device(view, module, held[2][0], depth)
     atoms = view.resolver.follow(module, value)
     texts = [a.value[1] for a in atoms if a.value is not None and a.value[0] == "const"]
     if any(isinstance(text, str) for text in texts):
@@ -449,13 +567,17 @@ def _result(view: ModuleView, module: Summary, value: Any, depth: int) -> bool |
                 return _followed(view, module, value, depth)
             return False if view.kinds.of(module, func).kind == "module" else None
         if view.kinds.of(module, func[1]).kind == "module":
+            if _model_on_host(view, module, func[1], depth):
+                return True
             return False if name in ("forward", "__call__") else None
         if view.kinds.of(module, func).kind == "module":
             return False
         return _lies(view, module, func[1], depth + 1)
     if func[0] != "ref":
         # What a model gives is where the model is.
-        return False if view.kinds.of(module, func).kind == "module" else None
+        if view.kinds.of(module, func).kind != "module":
+            return None
+        return _model_on_host(view, module, func, depth)
     name = view.index.canonical(func[1], module)
     if name in _FACTORIES:
         device = next((v for k, v in value[3] if k == "device"), None)
@@ -473,6 +595,16 @@ def _result(view: ModuleView, module: Summary, value: Any, depth: int) -> bool |
     if name.startswith("torch."):
         return _joined(_lies(view, module, item, depth + 1) for item in value[2][:3])
     return None
+
+
+def _model_on_host(view: ModuleView, module: Summary, value: Value, depth: int) -> bool:
+    """Whether a model was moved to the host where it was bound to its name, and nowhere else."""
+    value = _held(module, value)
+    if value is None or value[0] != "call" or value[1] is None or value[1][0] != "attr":
+        return False
+    if value[1][2] in ("eval", "train", "float"):
+        return _model_on_host(view, module, value[1][1], depth)
+    return value[1][2] in ("cpu", "to") and _lies(view, module, value, depth + 1) is True
 
 
 # ---- masks and sizes that depend on data ---------------------------------------------------------

@@ -173,9 +173,11 @@ class _Uses:
             self._index(value[2], depth + 1)
         elif tag in ("cmp", "bin"):
             sides = (value[1], value[3]) if tag == "cmp" else value[2:]
+            # Whether it is there at all is asked of no data.
+            inner = "" if tag == "cmp" and value[2] in ("is", "is not") else role
             for side in sides:
                 self._note(side, tag)
-                self._walk(side, role, depth + 1)
+                self._walk(side, inner, depth + 1)
         elif tag in ("bool", "any", "list", "tuple", "set"):
             for item in value[-1]:
                 self._walk(item, role, depth + 1)

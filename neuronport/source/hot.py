@@ -48,7 +48,9 @@ _SEVERAL = re.compile(r"^_?(\w*(optimi[sz]er|optim|scaler|scheduler)s|opts|\w*pa
 _WHOLE = frozenset(("main", "run", "train", "fit"))
 """What functions are called that hold a whole training: what stands outside of its loops runs once."""
 _GENERATING = re.compile(
-    r"generat|sampl|decod|denois|beam_search|greedy|infer|predict|rollout|evaluat|validat", re.I
+    r"generat|sampl|decod|denois|beam_search|greedy|infer|predict|rollout|evaluat|validat|translat(?!ion)"
+    r"|transcri(b|pt(?!s))",
+    re.I,
 )
 _STEPS = re.compile(r"(next|new|predict|sample|decode|generate)_?\w*tokens?$|^decode_one\w*$", re.I)
 """What functions are called that make the next token by the model they are given first."""
@@ -83,7 +85,13 @@ def hot_loops(facts: ModuleFacts) -> dict[int, str]:
             if not loops or callee is None:
                 continue
             run = _run(callee, args)
-            if run is None or (callee[0] != "self" and named.get(_named(run, facts)) != "module"):
+            if run is None or (
+                callee[0] != "self"
+                and named.get(_named(run, facts)) != "module"
+                and not any(
+                    named.get(_named(r, facts)) == "module" for r in _runs_of(facts, callee)
+                )
+            ):
                 continue
             inner = _innermost(facts, loops)
             if inner >= 0:
@@ -100,6 +108,14 @@ def _run(callee: Value, args: tuple[Value, ...]) -> Value:
         steps = bool(args) and _STEPS.search(callee[1].rpartition(".")[2])
         return args[0] if steps else None
     return callee if callee[0] in ("v", "attr", "self", "param") else None
+
+
+def _runs_of(facts: ModuleFacts, callee: Value) -> list[Value]:
+    """What a method of ``self`` may run that is called."""
+    if callee is None or callee[0] != "attr" or callee[1] is None or callee[1][0] != "self":
+        return []
+    calls = facts.calls.get(f"{callee[1][1]}.{callee[2]}", ())
+    return [_run(inner, args) for inner, args, *_ in calls]
 
 
 def _innermost(facts: ModuleFacts, loops: tuple[int, ...]) -> int:
@@ -190,9 +206,18 @@ class Hot:
             if callee[0] == "ref" and info.kind != "function":
                 continue
             run = _run(callee, args)
-            if run is not None and self.kinds.of(self.summary, run).kind == "module":
+            if run is not None and (
+                self.kinds.of(self.summary, run).kind == "module" or self._runs_model(callee)
+            ):
                 return True
         return False
+
+    def _runs_model(self, callee: Value) -> bool:
+        """Whether a method of the same object runs a model: ``self._predict(x)``."""
+        return any(
+            run is not None and self.kinds.of(self.summary, run).kind == "module"
+            for run in _runs_of(self.facts, callee)
+        )
 
     def function(self, dotted: str) -> str:
         """Why a function of the tree is hot; empty: it is not, as far as is known."""
@@ -222,12 +247,9 @@ class Hot:
             for call in self.index.callers(name):
                 if not tested and _is_test(call.module):
                     continue
-                word = call.in_hot_loop.rstrip("?")
-                first = word != call.in_hot_loop or self._is_off(call)
-                if word:
-                    how = "the loop" if word == "generation" else f"the {word} loop"
-                    how = f"called in {how} of {_short(call.caller)}"
-                    how += " that runs the model" if word == "generation" else ""
+                how = _in_loop(call)
+                first = call.in_hot_loop[-1:] == "?" or self._is_off(call)
+                if how:
                     if not (first or often):
                         return how
                     now_and_then = now_and_then or how + SELDOM
@@ -242,6 +264,21 @@ class Hot:
             if now_and_then and not pending:
                 break
         return now_and_then
+
+    def by(self, call: Call) -> str:
+        """Why what one call comes to is hot; empty: it is not, as far as is known."""
+        if _is_test(call.module) or _is_body(call.caller):
+            return ""
+        often = SELDOM if call.in_hot_loop[-1:] == "?" or self._is_off(call) else ""
+        how = _in_loop(call)
+        if how:
+            return how + often
+        reason = self.function(call.caller)
+        if not reason or reason.endswith(SELDOM):
+            return reason
+        if reason.startswith("called"):
+            return reason + often
+        return f"called from {_short(call.caller)}{often or f', {reason}'}"
 
     def _is_optimizer(self, owner: str) -> bool:
         if self.index.class_(owner) is None:
@@ -300,6 +337,14 @@ def _backward_scopes(facts: ModuleFacts) -> frozenset[int]:
         if _innermost(facts, ctx.loops) < 0
         and not facts.scopes[ctx.scope].qualname.rpartition(".")[2].startswith("test")
     )
+
+
+def _in_loop(call: Call) -> str:
+    """In what loop a call is made, in words; empty: in no hot one."""
+    word = call.in_hot_loop.rstrip("?")
+    if word == "generation":
+        return f"called in the loop of {_short(call.caller)} that runs the model"
+    return f"called in the {word} loop of {_short(call.caller)}" if word else ""
 
 
 def _is_body(caller: str) -> bool:

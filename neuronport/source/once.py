@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from neuronport.readers.python.facts import Definition, Guard, ModuleFacts, Value
+from neuronport.readers.python.facts import Definition, Guard, Known, Value
 
 _MAX_DEPTH = 5
 _DONE = re.compile(r"(^|_)(is_)?init(ted|ed|iali[sz]ed|_done)$", re.I)
@@ -20,11 +20,12 @@ Kept = Mapping[str, Sequence[Definition]]
 """What is kept in each attribute of ``self``."""
 
 
-def kept(facts: ModuleFacts) -> Kept:
+def kept(facts: Known) -> Kept:
     found: dict[str, list[Definition]] = {}
     for definition in facts.definitions:
-        if definition.name[:5] == "self.":
-            found.setdefault(definition.name[5:], []).append(definition)
+        # The reader leaves them as plain tuples.
+        if definition[2][:5] == "self.":
+            found.setdefault(definition[2][5:], []).append(Definition(*definition))
     return found
 
 
@@ -33,13 +34,6 @@ def first_time(number: int, guard: Guard, attributes: Kept) -> bool:
     return guard.kind in _KINDS and any(
         _is_done(name, is_) or (name in attributes and _settles(number, is_, attributes[name]))
         for name, is_ in _asked(guard.test, guard.polarity, 0)
-    )
-
-
-def by_name(guard: Guard) -> bool:
-    """Likewise, as far as the names in the condition say so."""
-    return guard.kind in _KINDS and any(
-        _is_done(name, is_) for name, is_ in _asked(guard.test, guard.polarity, 0)
     )
 
 

@@ -19,7 +19,7 @@ from neuronport.readers.python.facts import (
     made,
 )
 from neuronport.source.frozen import Named, Numbered
-from neuronport.source.once import by_name
+from neuronport.source.once import first_time, kept
 from neuronport.source.switches import may_switch, switches
 
 
@@ -105,7 +105,12 @@ class Summary:
         names: dict[str, list[int]] = {}
         rows: list[bytes] = []
         left = periodic_exits(self.guards)
-        seldom = {i for i, g in enumerate(self.guards) if _is_periodic(g.test) or by_name(g)}
+        attributes = kept(self)
+        seldom = {
+            i
+            for i, g in enumerate(self.guards)
+            if g.kind == "except" or _is_periodic(g.test) or first_time(i, g, attributes)
+        }
         switching = {i for i, g in enumerate(self.guards) if may_switch(g)}
         ended = {(g.line, not g.polarity) for g in self.guards if g.kind in ("early", "skip")}
         for caller, called in calls.items():

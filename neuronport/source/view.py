@@ -10,7 +10,7 @@ from neuronport.findings import Confidence, Related, Role
 from neuronport.readers.python.facts import MODULE_BODY, Ctx, Event, Guard, ModuleFacts, Value
 from neuronport.source import decided
 from neuronport.source.hot import Hot
-from neuronport.source.index import TreeIndex
+from neuronport.source.index import Call, TreeIndex
 from neuronport.source.kinds import UNKNOWN, Kinds, Known
 from neuronport.source.summary import Summary
 from neuronport.source.truth import Truth
@@ -216,6 +216,10 @@ class ModuleView:
             ctx = self.ctx(event)
             reason = self._reasons[event.ctx] = self._hot.reason(ctx.scope, ctx.loops)
         return reason
+
+    def hot_by(self, call: Call) -> str:
+        """Why what a call comes to runs every step, likewise."""
+        return self._hot.by(call)
 
     def skipping_guard(self, event: Event) -> Guard | None:
         """The guard for which the place of an event does not run on a Neuron host, if any."""
@@ -662,11 +666,17 @@ class ModuleView:
 
 
 _XLA_ALONE = frozenset(("xla",))
+_OF_DEVICES = {"xla": "xla", "neuron": "native"}
+"""The types of devices of the paths."""
 _ASKS_FOR = re.compile(r"(^|_)((?P<xla>xla|tpu)|neuronx?)(_|$)")
 
 
 def _asked_paths(test: Value) -> frozenset[str]:
-    """The paths for which a question is true by its name: ``is_torch_xla_available()``."""
+    """The paths for which a question is true by its name: ``is_torch_xla_available()``,
+    ``device.type == "xla"``."""
+    if test is not None and test[0] == "cmp" and test[2] == "==":
+        types = (str(side[1]) for side in test[1::2] if side is not None and side[0] == "const")
+        return frozenset(_OF_DEVICES[name] for name in types if name in _OF_DEVICES)
     if test is None or test[0] != "call" or test[1] is None or test[1][0] not in ("ref", "attr"):
         return frozenset()
     name = str(test[1][-1]).rpartition(".")[2]

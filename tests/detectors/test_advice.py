@@ -266,3 +266,89 @@ def test_an_index_is_expanded_in_place_of_repeated(tmp_path, index, expanded):
         f"    index = {index}\n    return torch.gather(x, 1, index)\n"
     )
     assert (".expand()" in advice(tmp_path, code, "int64-gather")) is expanded
+
+
+GOES_ON = """\
+import torch
+class Loss(torch.nn.Module):
+    def forward(self, x, target, lengths, writer):
+        y = torch.relu(x)
+        {before}
+        for i in range(3):
+            {rounds}
+        return {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "rounds", "after", "says"),
+    [
+        ("n = (y > 1).sum().item()", "pass", "y.sum() / n", "this very step computes with it"),
+        ("n = float((y > 1).sum())", "pass", "y.sum() / max(n, 1)", "this very step computes"),
+        ("m = y.max().item()", "pass", "torch.full_like(y, m)", "this very step computes with it"),
+        ("top = y.max().item()", "pass", "(y, top)", "return y.max() as a tensor"),
+        ("writer.add(y.max().item())", "pass", "y", "keep y.max() on the device"),
+        ("pass", "writer.add(y[i, 0].item())", "y", "read all of them once before it (y.tolist())"),
+        ("pass", "z = y.sum(i)\n            writer.add(z[i, 0].item())", "y", "torch.stack all"),
+        ("m = y.cpu().numpy() + 1", "pass", "y", "keep y on the device and do there, with PyTorch"),
+        ("print(y.cpu().numpy())", "pass", "y", "what the host needs of it, read once"),
+        ("m = []", "m.append(y.cpu())", "y", "one read for each round of the loop"),
+        (
+            "m = y.cpu()\n        if m is not None: m = m + 1",
+            "pass",
+            "y",
+            "keep y on the device and",
+        ),
+    ],
+)
+def test_what_becomes_of_a_number_decides_what_to_write(tmp_path, before, rounds, after, says):
+    code = GOES_ON.format(before=before, rounds=rounds, after=after)
+    assert says in advice(tmp_path, code, "host-read")
+
+
+PACKED = """\
+import torch
+from torch.nn.utils.rnn import pack_padded_sequence
+class Net(torch.nn.Module):
+    def forward(self, x, n):
+        known = n.cpu()
+        return {use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "sure"),
+    [
+        ("pack_padded_sequence(torch.relu(x), known)", "possible"),
+        ("torch.relu(x)[known]", "likely"),
+    ],
+)
+def test_lengths_that_are_packed_have_to_be_on_the_host(tmp_path, use, sure):
+    part = judge_files(tmp_path, {"case.py": PACKED.format(use=use)}, ("native",))
+    (found,) = (f for f in part.findings if f.rule == "host-read")
+    assert found.confidence.value == sure
+
+
+NAMED = """\
+import torch
+class Net(torch.nn.Module):
+    def forward(self, x):
+        for scale in torch.relu(x):
+            {named}
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        ("x = getattr(self, f'layer_{scale}')(x)", False),
+        ("x = getattr(self, 'layer_' + str(scale))(x)", False),
+        ("x = self.layers[f'layer_{scale}'](x)", False),
+        ("setattr(self, f'layer_{scale}', x)", False),
+        ("print(f'layer_{scale}')", True),
+    ],
+)
+def test_what_names_an_attribute_or_a_key_is_not_shown(tmp_path, named, says):
+    part = judge_files(tmp_path, {"case.py": NAMED.format(named=named)}, ("native",))
+    assert any(f.rule == "tensor-formatting" for f in part.findings) is says

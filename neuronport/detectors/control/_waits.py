@@ -6,11 +6,12 @@ import re
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from neuronport.detectors._tensors import on_host, prepares, prepares_data, uses_torch
+from neuronport.detectors._tensors import for_data, on_host, prepares, prepares_data, uses_torch
 from neuronport.detectors._uses import ASSERT, BRANCH, LOOP, SIZE
 from neuronport.findings import CONFIDENCE_ORDER, Confidence
 from neuronport.readers.python.facts import Event, Value
 from neuronport.source import places
+from neuronport.source.given import comers
 from neuronport.source.hot import SELDOM
 from neuronport.source.kinds import keeps_place, key_of
 from neuronport.source.view import ModuleView
@@ -38,6 +39,10 @@ def tensor(view: ModuleView, value: Value, depth: int = 0) -> Confidence | None:
         return _surest(tensor(view, side, depth + 1) for side in value[1::2])
     if tag == "bin":
         return _surest(tensor(view, side, depth + 1) for side in value[2:])
+    if tag == "v":
+        held = view.summary.definitions[value[1]].value
+        if held is not None and held[0] == "bool":
+            return tensor(view, held[2][-1], depth + 1)  # the others were tested there
     if tag == "item" and key_of(value[2]):
         if keeps_place(value[2]):
             return None
@@ -129,14 +134,37 @@ def reached(
         sure = POSSIBLE
     if not view.runs(event):
         return None
-    if prepares_data(event, view):
+    if prepares_data(event, view) or for_data(event, view):
         return POSSIBLE, hot  # a transform is a module too, and runs on the host
     if hot.endswith(SELDOM):
         return POSSIBLE, hot
-    if places.seldom(event, view):
-        every = hot.endswith("runs every step")
-        return POSSIBLE, f"{hot}, but this does not" if every else f"{hot}{SELDOM}"
-    return sure, hot
+    if not places.seldom(event, view):
+        calls = comers(event, view)
+        if calls is None or (calls and not hot.startswith("called ")):
+            return (POSSIBLE if _may_be_number(event, view) else sure), hot
+        often = next((r for r in map(view.hot_by, calls) if r and not r.endswith(SELDOM)), "")
+        if often:
+            return sure, often
+    every = hot.endswith("runs every step")
+    return POSSIBLE, f"{hot}, but this does not" if every else f"{hot}{SELDOM}"
+
+
+_NUMBERS = frozenset((("ref", "builtins.int"), ("ref", "builtins.float"), ("ref", "builtins.bool")))
+
+
+def _may_be_number(event: Event, view: ModuleView) -> bool:
+    """Whether a place is for what is no number alone: ``if isinstance(offset, int): … else: …``, so
+    that mostly it may be one."""
+    for guard in view.guards(event):
+        test = guard.test
+        if guard.polarity or test is None or test[0] != "call" or len(test[2]) != 2:
+            continue
+        if test[1] == ("ref", "builtins.isinstance") and test[2][0] is not None:
+            classes = test[2][1]
+            named = classes[1] if classes is not None and classes[0] == "tuple" else (classes,)
+            if test[2][0][0] == "param" and not _NUMBERS.isdisjoint(named):
+                return True
+    return False
 
 
 _CHECKED = (

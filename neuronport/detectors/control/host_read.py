@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import (
@@ -16,6 +17,7 @@ from neuronport.detectors._tensors import (
 )
 from neuronport.detectors._uses import LOOP, RETURNED, SAVED, SIZE, uses
 from neuronport.detectors.control._environments import steps_environment
+from neuronport.detectors.control._goes_on import goes_on
 from neuronport.detectors.control._waits import LIKELY, POSSIBLE, SIZED, by_use, reached, tensor
 from neuronport.findings import Confidence, Verdict, weakest
 from neuronport.readers.python.facts import Event, Span, Value
@@ -60,6 +62,8 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     else:
         sure = _function(event, view)
         what = event.name.removeprefix("builtins.")
+        if event.args:
+            what += f"({view.text(event.args[0])})"
     if sure is None:
         return
     place = reached(event, view, sure)
@@ -69,6 +73,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if confidence is not POSSIBLE and (
         _only_asked(event, view)
         or _fills_cache(event, view)
+        or _packs(event, view)
         or _tries(event, view)
         or nothing_placed(event, view)
     ):
@@ -131,13 +136,46 @@ def _fills_cache(event: Event, view: ModuleView) -> bool:
     ``if n not in self.table: self.table[n] = x.cpu()``."""
     for guard in view.guards(event):
         test = guard.test
-        if test is None or test[0] != "cmp" or test[3] is None or test[3][0] != "attr":
+        if test is None or test[0] != "cmp" or test[3] is None:
             continue
+        if test[3][0] not in ("attr", "param"):
+            continue  # what is made here is empty each time
         if test[2] != ("not in" if guard.polarity else "in"):
             continue
         if (event.ctx, test[3]) in view.once("stores by key", lambda: _stores(view)):
             return True
     return False
+
+
+_PACKS = "torch.nn.utils.rnn.pack_padded_sequence"
+_MAX_CHAIN = 8
+
+
+def _packs(event: Event, view: ModuleView) -> bool:
+    """Whether lengths are read because ``pack_padded_sequence`` takes them from the host alone: whoever
+    made them may have made them there."""
+    packed = view.once("packed lengths", lambda: _packed(view))
+    return bool(packed) and call_value(event) in packed
+
+
+def _packed(view: ModuleView) -> list[Value]:
+    """What lengths are packed by, and what they are made of."""
+    found: list[Value] = []
+    for event in view.facts.events:
+        if event.kind != "use" or event.role != "call" or event.name != _PACKS:
+            continue
+        value = view.argument(event, "lengths", 1)
+        for _ in range(_MAX_CHAIN):
+            if value is None:
+                break
+            found.append(value)
+            if value[0] == "v":
+                value = view.facts.definitions[value[1]].value
+            elif value[0] == "call" and value[1] is not None and value[1][0] == "attr":
+                value = value[1][1]
+            else:
+                break
+    return found
 
 
 def _stores(view: ModuleView) -> set[tuple[int, Value]]:
@@ -204,26 +242,38 @@ def _instead(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
             "the environment is on the host and needs it in every step: step several at once, with "
             "one array for all, and keep what only the model needs on the device"
         )
-    if event.kind == "method" and event.name in _WHOLE and LOOP in becomes and SIZE not in becomes:
+    whole = event.kind == "method" and event.name in _WHOLE
+    if whole and LOOP in becomes and SIZE not in becomes:
         return _GONE_THROUGH
     advice = by_use(becomes) or _indexes(event, view, becomes)
     if advice:
         return advice
-    if _LENGTHS.search(name.removesuffix(".detach()")):
+    packs = _packs(event, view)
+    if packs or (whole and _LENGTHS.search(name.removesuffix(".detach()"))):
         return SIZED
-    if "loss" in name.lower():
+    if not whole:
+        picked = _picked(event, value, view)
+        if picked:
+            return (
+                f"one read for each round of the loop: read all of them once before it "
+                f"({picked}.tolist()), and pick from that"
+            )
+        if goes_on(event, view):
+            return _COMPUTED
+        if _LENGTHS.search(name.removesuffix(".detach()")):
+            return SIZED
+    if "loss" in name.lower() and RETURNED not in becomes:
         return ""
     if len(name) > _LONG or "…" in name:
         name = "it" if event.kind == "method" else "the tensor"
-    if event.kind == "method" and event.name in _WHOLE:
-        if _is_result(event, view, becomes):
-            return f"where {name} is the result, one read of it is needed: after the last step, for all at once"
-        if _evaluates(event, view):
-            return (
-                f"gather {name} on the device and read it once after the loop; one read for each "
-                "batch is the least where it does not fit"
-            )
-    if _in_inner_loop(event, view):
+    if whole:
+        return _of_whole(event, view, becomes, name)
+    if RETURNED in becomes:
+        return (
+            f"return {name} as a tensor (detached where it is only shown): whoever computes with it goes "
+            "on without a read, and what is shown is read every N steps"
+        )
+    if event.name == "item" and _in_inner_loop(event, view):
         if _decides_round(event, view):
             return (
                 "what it is added up to decides in the same round: add up on the device (torch.stack) and "
@@ -237,6 +287,115 @@ def _instead(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
         return f"keep {name} on the device; what the host needs of it, read once for many steps"
     added = "" if name == "it" else f" ({name}.detach())"
     return f"keep {name} on the device{added}, read every N steps"
+
+
+_COMPUTED = (
+    "this very step computes with it: go on with the tensor, which arithmetic, comparisons, torch.where and "
+    "torch.clamp take as it is; where only a number will do, take it from the batch before it is moved"
+)
+
+
+def _of_whole(event: Event, view: ModuleView, becomes: frozenset[str], name: str) -> str:
+    """What to write where a whole tensor is read."""
+    if _is_result(event, view, becomes):
+        return f"where {name} is the result, one read of it is needed: after the last step, for all at once"
+    if _in_inner_loop(event, view):
+        return (
+            "one read for each round of the loop: read what all rounds need at once before it "
+            "(torch.stack, torch.cat), or gather on the device and read after it"
+        )
+    if _evaluates(event, view) or _is_kept(event, view, becomes):
+        return (
+            f"gather {name} on the device and read it once after the loop; one read for each "
+            "batch is the least where it does not fit"
+        )
+    if becomes.isdisjoint(_WORKED_ON) or _is_shown(event, view):
+        return f"keep {name} on the device; what the host needs of it, read once for many steps"
+    return (
+        f"keep {name} on the device and do there, with PyTorch, what the host does with it in this very "
+        "step; or do it for the batch, before it is moved"
+    )
+
+
+_LISTED = frozenset(("argument", ".numpy()", ".tolist()", ".float()"))
+_WORKED_ON = frozenset(("bin", "cmp", "[]", ".numpy()", ".tolist()", ".to()", ".float()", "index"))
+"""What becomes of what the host computes with."""
+_SHOWING = frozenset(
+    ("builtins.print", "info", "debug", "add_scalar", "add_scalars", "add_image", "add_histogram")
+)
+
+
+def _is_kept(event: Event, view: ModuleView, becomes: frozenset[str]) -> bool:
+    """Whether what is read is kept: by a key, or in a list, where nothing else becomes of it."""
+    call = call_value(event)
+    for other in view.calls_at.get(event.at[0], ()):
+        stored = (other.args or ())[1:] if other.kind == "item" and other.name == "store" else ()
+        if any(_is_made_of(value, call) for value in stored):
+            return True
+    if not view.ctx(event).loops or not becomes <= _LISTED or _is_shown(event, view):
+        return False
+    return not any(
+        d.line == event.at[0] and _is_in(d.value, call, 0) for _, d in same_scope(view, event)
+    )
+
+
+def _is_in(value: Any, call: Value, depth: int) -> bool:
+    """Whether what a call gives is a part of a value, or what that is made with."""
+    if not isinstance(value, tuple) or not value or depth > _MAX_CHAIN:
+        return False
+    return value == call or any(_is_in(part, call, depth + 1) for part in value)
+
+
+def _is_shown(event: Event, view: ModuleView) -> bool:
+    call = call_value(event)
+    return any(
+        other.name in _SHOWING and any(_is_made_of(item, call) for item in other.args or ())
+        for other in view.calls_at.get(event.at[0], ())
+    )
+
+
+def _is_made_of(value: Value, call: Value) -> bool:
+    """Whether a value is what a call gives, or something of it: ``x.cpu().numpy()[0]``."""
+    for _ in range(_MAX_CHAIN):
+        if value is None or value == call:
+            break
+        if value[0] not in ("item", "attr", "call"):
+            return False
+        value = value[1]
+    return value is not None and value == call
+
+
+def _picked(event: Event, value: Value, view: ModuleView) -> str:
+    """From what a loop picks, one for each round, what is read: ``for i in …: n = lengths[i].item()``;
+    empty: nothing that is there before the loop."""
+    loops = view.ctx(event).loops
+    if not loops or value is None or value[0] != "item" or not _in_inner_loop(event, view, True):
+        return ""
+    base, line = value[1], view.facts.loops[loops[-1]].line
+    if base is None or base[0] not in ("v", "param", "attr"):
+        return ""
+    if base[0] == "v" and view.facts.definitions[base[1]].line >= line:
+        return ""
+    index = value[2]
+    if index is None or index[0] in ("const", "slice"):
+        return ""
+    if index[0] != "tuple" and not _is_one_tensor(base, view):
+        return ""
+    return view.text(base, whole=True)
+
+
+def _is_one_tensor(value: Value, view: ModuleView) -> bool:
+    """Whether a value is no list of tensors, as far as PyTorch made it or takes it."""
+    if value is None or view.kind(value).kind != "tensor":
+        return False
+    if value[0] == "param":
+        return (value[1], value[2]) in view.kinds.tensor_params
+    held = view.facts.definitions[value[1]].value if value[0] == "v" else None
+    if held is None or held[0] != "call" or held[1] is None:
+        return False
+    if held[1][0] == "attr":
+        return view.kind(held[1][1]).kind == "tensor"
+    return held[1][0] == "ref" and str(held[1][1]).startswith("torch.")
 
 
 def _indexes(event: Event, view: ModuleView, becomes: frozenset[str]) -> str:
@@ -294,13 +453,13 @@ def _decides_round(event: Event, view: ModuleView) -> bool:
     )
 
 
-def _in_inner_loop(event: Event, view: ModuleView) -> bool:
-    """Whether it is read again and again within one step: for every parameter, for every image."""
-    if event.name != "item":
-        return False
+def _in_inner_loop(event: Event, view: ModuleView, listed: bool = False) -> bool:
+    """Whether it is read again and again within one step: for every parameter, for every image;
+    ``listed``: loops of comprehensions count."""
     loops = [view.facts.loops[i] for i in view.ctx(event).loops]
     within = "in the" in view.hot(event)[:6]
-    return len([loop for loop in loops if loop.kind == "for"]) > within
+    kinds = ("for", "comprehension") if listed else ("for",)
+    return len([loop for loop in loops if loop.kind in kinds]) > within
 
 
 def _method(event: Event, view: ModuleView) -> Confidence | None:

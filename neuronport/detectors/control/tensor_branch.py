@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
-from neuronport.detectors._tensors import on_host, uses_arrays, uses_torch
+from neuronport.detectors._tensors import on_host, same_scope, uses_arrays, uses_torch
 from neuronport.detectors.control._waits import LIKELY, POSSIBLE, by_test, reached, tensor
 from neuronport.findings import Confidence, weakest
 from neuronport.readers.python.facts import Event, Value
@@ -21,6 +21,7 @@ _WORDS = {
     "bool": "an and/or",
     "ifexp": "a conditional expression",
 }
+_MAX_NESTED = 4
 _SWITCHES = ("v", "ref", "param", "attr")
 _NEVER = ("is", "is not", "in", "not in")
 """Comparisons that give a Python bool without reading a tensor's values, or read them elsewhere."""
@@ -50,7 +51,7 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
     if place is None:
         return
     sure = _tested(view, value)
-    if sure is None:
+    if sure is None or (event.name == "bool" and _only_bound(event, view)):
         return
     confidence, why = weakest(sure, place[0]), place[1]
     yield Hit(
@@ -59,6 +60,27 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         confidence,
         replacement=_flag_first(event, view) or by_test(event, view),
     )
+
+
+def _only_bound(event: Event, view: ModuleView) -> bool:
+    """Whether a test is the last operand of what a name is bound to, or is returned: that is the
+    tensor itself, which nothing asks here."""
+    scope = view.facts.scopes[view.ctx(event).scope]
+    function = view.facts.functions.get(f"{view.facts.module}.{scope.qualname}")
+    bound = [d.value for _, d in same_scope(view, event)]
+    if function is not None:
+        bound += function.returns
+    return any(_is_last(value, event.value) for value in bound)
+
+
+def _is_last(value: Value, operand: Value) -> bool:
+    for _ in range(_MAX_NESTED):
+        if value is None or value[0] != "bool":
+            return False
+        value = value[2][-1]
+        if value == operand:
+            return True
+    return False
 
 
 def _flag_first(event: Event, view: ModuleView) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronport.detectors import Hit
+from neuronport.detectors._tensors import call_value
 from neuronport.detectors.control._waits import reached, tensor
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
@@ -50,6 +51,9 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
         values, how = _inside(event), f"{view.text(event.value, whole=True)}.{event.name}"
     else:
         return
+    text = event.kind == "format" or event.name in _BUILTINS
+    if text and _names_something(event, view):
+        return
     for value in values:
         sure = tensor(view, value)
         if sure is None:
@@ -65,6 +69,60 @@ def check(event: Event, view: ModuleView) -> Iterator[Hit]:
                 confidence,
             )
         return
+
+
+_BY_NAME = frozenset(
+    [
+        "builtins.getattr",
+        "builtins.setattr",
+        "builtins.hasattr",
+        "builtins.delattr",
+        "add_module",
+        "register_buffer",
+        "register_module",
+        "register_parameter",
+        "get",
+        "pop",
+        "setdefault",
+        "startswith",
+        "endswith",
+        "open",
+        "join",
+    ]
+)
+"""What is given the name of something."""
+
+
+def _names_something(event: Event, view: ModuleView) -> bool:
+    """Whether a text names something, an attribute or a key: what numbers it is no tensor."""
+    value = event.value if event.kind == "format" else call_value(event)
+    for call in view.calls_at.get(event.at[0], ()):
+        if call.name in _BY_NAME and any(_has(item, value, 0) for item in (call.args or ())[:2]):
+            return True
+    keys = view.once("keys by line", lambda: _keys(view)).get(event.at[0], ())
+    return any(_has(key, value, 0) for key in keys)
+
+
+def _keys(view: ModuleView) -> dict[int, list[Value]]:
+    """What something is looked up by, or kept by, by line."""
+    found: dict[int, list[Value]] = {}
+    for event in view.facts.events:
+        if event.kind == "item" and event.args and event.args[0] is not None:
+            found.setdefault(event.at[0], []).append(event.args[0])
+    return found
+
+
+def _has(value: Value, part: Value, depth: int) -> bool:
+    """Whether a text is made with a value."""
+    if value is None or depth > 4:
+        return False
+    if value == part:
+        return True
+    if value[0] == "fstr":
+        return any(_has(inner, part, depth + 1) for inner in value[1])
+    if value[0] == "bin":
+        return any(_has(inner, part, depth + 1) for inner in value[2:])
+    return False
 
 
 def _inside(event: Event) -> list[Value]:
