@@ -373,16 +373,11 @@ def _part(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | s
 
 def _gone_through(value: Any) -> Value:
     """What a loop goes through that counts its rounds: ``for i, x in enumerate(xs)``."""
-    inner = value[1]
-    if value[0] == "unpack" and value[2] == 1 and inner is not None and inner[0] == "elem":
-        over = inner[1]
-        if over is not None and over[0] == "call" and over[1] == _ENUMERATE and over[2]:
-            return cast(Value, over[2][0])
-    return None
+    counted = _enumerated(value, 1)
+    return cast(Value, counted[2][0]) if counted is not None and counted[2] else None
 
 
 _DEVICE = ("ref", "torch.device")
-_ENUMERATE = ("ref", "builtins.enumerate")
 
 
 def _attribute(view: ModuleView, module: Summary, value: Any, depth: int) -> bool | None:
@@ -878,14 +873,17 @@ def integer(view: ModuleView, value: Value, depth: int = 0) -> bool:
     if tag == "elem":
         return _is_call_of(value[1], "builtins.range")
     if tag == "unpack":
-        inner = value[1]
-        return (
-            value[2] == 0
-            and inner is not None
-            and inner[0] == "elem"
-            and _is_call_of(inner[1], "builtins.enumerate")
-        )
+        return _enumerated(value, 0) is not None
     return view.kind(value).kind == "number"
+
+
+def _enumerated(value: Any, at: int) -> Value:
+    """The call that a loop goes through whose number (0) or element (1) a value is:
+    ``for i, x in enumerate(xs)``; None: it is neither."""
+    if value[0] != "unpack" or value[2] != at or value[1] is None or value[1][0] != "elem":
+        return None
+    over = value[1][1]
+    return cast(Value, over) if _is_call_of(over, "builtins.enumerate") else None
 
 
 def _is_call_of(value: Value, name: str) -> bool:

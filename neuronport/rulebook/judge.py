@@ -599,7 +599,7 @@ def _is_beside(name: str, view: ModuleView, lines: Sequence[str]) -> bool:
         folder = folder.rpartition(".")[0]
     if not folder or view.index.module(f"{folder}.{name.partition('.')[0]}") is None:
         return False
-    return any("sys.path" in line for line in lines)
+    return view.once("changes sys.path", lambda: any("sys.path" in line for line in lines))
 
 
 def _unsure_on_xla(by_target: Mapping[str, TargetVerdict]) -> Mapping[str, TargetVerdict]:

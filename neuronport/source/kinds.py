@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from neuronport.data import data_folder
 from neuronport.readers.python.facts import Value
 from neuronport.source.summary import Summary
+from neuronport.source.understanding import understanding
 from neuronport.source.values import Atom, Resolver
 
 UNKNOWN = "unknown"
@@ -30,8 +29,7 @@ _NOT_KNOWN = Known(UNKNOWN, True)
 @cache
 def table() -> Mapping[str, Any]:
     """The parsed kinds table, with prefixes sorted out."""
-    with (data_folder("rules") / "understanding" / "kinds.toml").open("rb") as file:
-        raw = tomllib.load(file)
+    raw = understanding("kinds")
     exact: dict[str, str] = {}
     prefixes: list[tuple[str, str]] = []
     for kind, names in raw["constructs"].items():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from neuronport.data import data_folder
 from neuronport.findings import Confidence
 from neuronport.readers.python.facts import Event, Value
+from neuronport.source.understanding import understanding
 
 if TYPE_CHECKING:
     from neuronport.source.view import ModuleView
@@ -38,8 +37,7 @@ class Program(NamedTuple):
 @cache
 def processes() -> Mapping[str, Any]:
     """The parsed ``rules/understanding/processes.toml``; lists as sets."""
-    with (data_folder("rules") / "understanding" / "processes.toml").open("rb") as file:
-        raw = tomllib.load(file)
+    raw = understanding("processes")
     return {k: frozenset(v) if isinstance(v, list) else v for k, v in raw.items()}
 
 

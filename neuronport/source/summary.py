@@ -102,6 +102,8 @@ class Summary:
     ) -> bytes:
         """Who calls what in this module; apart, because only some questions need it. Where it is, the
         names that are called with the positions of their calls, and as a part of its own the calls."""
+        if not calls:
+            return b""
         names: dict[str, list[int]] = {}
         rows: list[bytes] = []
         left = periodic_exits(self.guards)

@@ -8,16 +8,15 @@ data (``rules/understanding/conditions.toml``), except for the logic of Python i
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from neuronport.data import data_folder
 from neuronport.readers.python.facts import Function, Guard, Value
 from neuronport.source.index import Call
 from neuronport.source.processes import processes
 from neuronport.source.summary import Summary
+from neuronport.source.understanding import understanding
 from neuronport.source.values import MAX_CALLERS, Atom, Resolver
 
 _MAX_DEPTH = 10
@@ -128,8 +127,7 @@ _SIZED = frozenset(
 
 @cache
 def conditions() -> Mapping[str, frozenset[str]]:
-    with (data_folder("rules") / "understanding" / "conditions.toml").open("rb") as file:
-        return {key: frozenset(names) for key, names in tomllib.load(file).items()}
+    return {key: frozenset(names) for key, names in understanding("conditions").items()}
 
 
 _SETS_UP = re.compile(r"init|set_?up|start|prepare|begin|configure|build", re.I)
@@ -165,7 +163,7 @@ class Truth:
         if guard.kind == "except":
             return False
         if guard.kind == "decorator":
-            return self._skips(module, guard.test)
+            return self.skips(module, guard.test)
         truth = self.of(module, guard.test)
         return truth is not None and truth is not guard.polarity
 
@@ -179,15 +177,12 @@ class Truth:
         words = " ".join(_words(module, guard.test, 0))
         return bool(_OTHER_WORD.search(words)) and not _CUDA_WORD.search(words)
 
-    def skips(self, module: Summary, mark: Value) -> bool:
+    def skips(self, module: Summary, value: Value) -> bool:
         """Whether a mark, or one of several, skips a test on a Neuron host."""
-        return self._skips(module, mark)
-
-    def _skips(self, module: Summary, value: Value) -> bool:
         if value is None:
             return False
         if value[0] in ("list", "tuple"):
-            return any(self._skips(module, item) for item in value[1])
+            return any(self.skips(module, item) for item in value[1])
         data = conditions()
         call = value[0] == "call"
         func = value[1] if call else value
@@ -217,7 +212,7 @@ class Truth:
             if not call:
                 for atom in self.resolver.follow(module, func):
                     if atom.value is not None and atom.value[0] in ("call", "list", "tuple"):
-                        return self._skips(atom.module, atom.value)
+                        return self.skips(atom.module, atom.value)
         return False
 
     def _of(self, module: Summary, value: Value, depth: int) -> bool | None:

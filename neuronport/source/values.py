@@ -23,6 +23,15 @@ _DEFAULT = "default of parameter"
 _PASSED = "passed as"
 
 
+def is_part(part: Value, value: Any, levels: int) -> bool:
+    """Whether a value is another, or is within it, so many levels deep at most."""
+    if not isinstance(value, tuple) or not value:
+        return False
+    return value == part or (
+        levels > 0 and any(is_part(part, inner, levels - 1) for inner in value)
+    )
+
+
 class Atom(NamedTuple):
     """One thing a value can be, where following ends: a constant, a name, a call …"""
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from neuronport.findings import Confidence, Related, Role
 from neuronport.readers.python.facts import MODULE_BODY, Ctx, Event, Guard, ModuleFacts, Value
-from neuronport.source import decided
+from neuronport.source import decided, fixtures
 from neuronport.source.hot import Hot
 from neuronport.source.index import Call, TreeIndex
 from neuronport.source.kinds import UNKNOWN, Kinds, Known
@@ -28,8 +28,6 @@ _XLA_LIBRARIES = re.compile(
 _TRACES = frozenset(
     ("torch_neuronx.trace", "torch_neuronx.dynamic_batch", "torch_neuronx.bucket_model_trace")
 )
-_USES_FIXTURES = ("ref", "pytest.mark.usefixtures")
-_SET_UP = ("setUp", "setUpClass", "setup_method", "setup_class", "setUpTestData")
 _IMPORT_ERRORS = frozenset(("*", "ImportError", "ModuleNotFoundError"))
 
 
@@ -284,7 +282,7 @@ class ModuleView:
             if self._empty[i]:
                 line = self.facts.loops[i].line
                 return Related(self.facts.path, line, "there is nothing to loop over without CUDA")
-        if self._skippers and (line := self._skipped_before(ctx)):
+        if line := fixtures.skipped_before(ctx, self):
             return Related(self.facts.path, line, "what is run before skips the test without CUDA")
         return self._reached_by(ctx, self.callers)
 
@@ -320,54 +318,6 @@ class ModuleView:
                 says = "the program ends there where there is no CUDA"
                 return Related(self.facts.path, guard.line, says)
         return self._reached_by(ctx, self.ends)
-
-    @property
-    def _skippers(self) -> dict[str, int]:
-        """Functions that skip the test that they are run for where there is no CUDA (``setUp``, what a
-        fixture does), with the line where they ask."""
-        return self.once("skippers", self._find_skippers)
-
-    def _find_skippers(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for guard in self.facts.guards:
-            if guard.kind == "skip" and self.truth.skipped(self.summary, guard):
-                inside = [s for s in self.facts.scopes if s.line <= guard.line]
-                home = max(inside, key=lambda s: s.line)
-                if home.kind == "function":
-                    found[home.qualname] = guard.line
-        return found
-
-    def _skipped_before(self, ctx: Ctx) -> int:
-        """The line in which what is run before a test skips it without CUDA; 0: nothing does."""
-        skippers = self._skippers
-        for i in ctx.guards:
-            test = self.facts.guards[i].test if self.facts.guards[i].kind == "decorator" else None
-            if test is not None and test[0] == "call" and test[1] == _USES_FIXTURES:
-                for used in test[2]:
-                    if used is not None and used[0] == "const" and used[1] in skippers:
-                        return skippers[used[1]]
-        scope = ctx.scope
-        while scope >= 0:
-            info = self.facts.scopes[scope]
-            if info.qualname in skippers:
-                return 0
-            owner = info.qualname if info.kind == "class" else info.qualname.rpartition(".")[0]
-            for name in _SET_UP if owner else ():
-                if f"{owner}.{name}" in skippers:
-                    return skippers[f"{owner}.{name}"]
-            function = self.facts.functions.get(f"{self.facts.module}.{info.qualname}")
-            for param in function.params if function is not None else ():
-                if param[0] in skippers and self._is_fixture(param[0]):
-                    return skippers[param[0]]
-            scope = info.parent
-        return 0
-
-    def _is_fixture(self, name: str) -> bool:
-        function = self.facts.functions.get(f"{self.facts.module}.{name}")
-        return function is not None and any(
-            self.callee(d[1] if d is not None and d[0] == "call" else d).endswith("fixture")
-            for d in function.decorators
-        )
 
     def asked_besides(self, event: Event) -> frozenset[str]:
         """The paths that another alternative of the ``or`` asks for in which an event stands, so that the

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from neuronport.detectors import Hit
 from neuronport.detectors._tensors import (
@@ -22,6 +21,7 @@ from neuronport.detectors.control._waits import LIKELY, POSSIBLE, SIZED, by_use,
 from neuronport.findings import Confidence, Verdict, weakest
 from neuronport.readers.python.facts import Event, Span, Value
 from neuronport.source.places import nothing_placed
+from neuronport.source.values import is_part
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use", "method", "item")
@@ -335,15 +335,9 @@ def _is_kept(event: Event, view: ModuleView, becomes: frozenset[str]) -> bool:
     if not view.ctx(event).loops or not becomes <= _LISTED or _is_shown(event, view):
         return False
     return not any(
-        d.line == event.at[0] and _is_in(d.value, call, 0) for _, d in same_scope(view, event)
+        d.line == event.at[0] and is_part(call, d.value, _MAX_CHAIN)
+        for _, d in same_scope(view, event)
     )
-
-
-def _is_in(value: Any, call: Value, depth: int) -> bool:
-    """Whether what a call gives is a part of a value, or what that is made with."""
-    if not isinstance(value, tuple) or not value or depth > _MAX_CHAIN:
-        return False
-    return value == call or any(_is_in(part, call, depth + 1) for part in value)
 
 
 def _is_shown(event: Event, view: ModuleView) -> bool:

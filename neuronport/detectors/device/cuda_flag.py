@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from neuronport.detectors import Hit
 from neuronport.detectors.device import _strings, _switches
 from neuronport.findings import Confidence
-from neuronport.readers.python.facts import Event, Value
+from neuronport.readers.python.facts import Event
+from neuronport.source.values import is_part
 from neuronport.source.view import ModuleView
 
 _COUNTS = frozenset(
@@ -69,7 +69,7 @@ _TAKES_NUMBERS = ("torch.cuda.", "torch.device", "torch.nn.DataParallel", "torch
 _GIVEN = frozenset(("device_ids", "output_device"))
 _CALL_LINES = 12
 """How far above an argument its call may begin."""
-_MAX_DEPTH = 5
+_MAX_DEPTH = 6
 EVENTS = ("attr", "param")
 STRINGS = _strings.STRINGS
 ONLY = NAMES
@@ -142,8 +142,8 @@ def _handed(event: Event, view: ModuleView) -> str:
         for call in view.calls_at.get(n, ()):
             if call.at[2] < line:
                 continue
-            positional = any(_holds(v, this, 0) for v in call.args or ())
-            named = [key for key, v in call.kwargs if _holds(v, this, 0)]
+            positional = any(is_part(this, v, _MAX_DEPTH) for v in call.args or ())
+            named = [key for key, v in call.kwargs if is_part(this, v, _MAX_DEPTH)]
             if not positional and not named:
                 continue
             if not _GIVEN.isdisjoint(named):
@@ -174,14 +174,6 @@ def _find_device_texts(view: ModuleView) -> frozenset[int]:
         and _strings.DEVICE.search(event.name)
         and not _strings.is_compared(_strings.unwrap(event.role)[0])
     )
-
-
-def _holds(value: Any, part: Value, depth: int) -> bool:
-    if value == part:
-        return True
-    if not isinstance(value, tuple) or depth > _MAX_DEPTH:
-        return False
-    return any(_holds(inner, part, depth + 1) for inner in value)
 
 
 def _is_settings(event: Event, view: ModuleView) -> bool:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from neuronport.data import data_folder
 from neuronport.detectors import Hit
 from neuronport.detectors.device.accelerator_branch import asked_by_project
 from neuronport.findings import Confidence, Verdict
@@ -17,6 +15,7 @@ from neuronport.source import decided
 from neuronport.source.decided import Decided
 from neuronport.source.summary import Summary
 from neuronport.source.truth import conditions
+from neuronport.source.understanding import understanding
 from neuronport.source.view import ModuleView
 
 EVENTS = ("use",)
@@ -95,8 +94,7 @@ def _instead(name: str) -> str:
 
 @cache
 def _gates() -> list[tuple[list[str], str]]:
-    with (data_folder("rules") / "understanding" / "library_gates.toml").open("rb") as file:
-        return [(row["words"], row["says"]) for row in tomllib.load(file)["instead"]]
+    return [(row["words"], row["says"]) for row in understanding("library_gates")["instead"]]
 
 
 def _asks(name: str, view: ModuleView) -> bool:
